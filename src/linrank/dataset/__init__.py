@@ -1,0 +1,1 @@
+"""Stage 2: rows become blocks of whole queries."""

@@ -1,0 +1,183 @@
+"""Rows of features, dense or sparse, float32 or float64: the two products every method is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from linrank.arrays import Indices, Offsets, Vector, for_kernels
+from linrank.compiled import kernel, summing_kernel
+
+
+@dataclass(frozen=True, slots=True)
+class DenseFeatures:
+    """Rows in one C-ordered array of float32 or float64."""
+
+    values: NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def n_bytes(self) -> int:
+        return int(self.values.nbytes)
+
+    def rows(self, start: int, stop: int) -> DenseFeatures:
+        return DenseFeatures(self.values[start:stop])
+
+    def take(self, rows: Offsets) -> DenseFeatures:
+        return DenseFeatures(self.values[rows])
+
+    def product(self, weights: Vector, scores: Vector) -> Vector:
+        """scores_i = x_i . weights, summed in float64."""
+        _dense_product(self.values, weights, scores)
+        return scores
+
+    def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
+        """Add sum_i slopes_i x_i to `total`, in float64."""
+        _dense_transposed_product(self.values, slopes, total)
+        return total
+
+    def to_dense(self) -> NDArray[Any]:
+        return self.values
+
+
+@dataclass(frozen=True, slots=True)
+class SparseFeatures:
+    """Rows in compressed form: row i has `values[starts[i]:starts[i + 1]]` at `columns[starts[i]:starts[i + 1]]`."""
+
+    values: NDArray[Any]
+    columns: Indices
+    starts: Offsets
+    n_features: int
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def n_bytes(self) -> int:
+        entries = int(self.starts[-1] - self.starts[0])
+        return entries * (self.values.itemsize + self.columns.itemsize) + self.starts.nbytes
+
+    def rows(self, start: int, stop: int) -> SparseFeatures:
+        # The offsets stay those of the whole: a block is a view.
+        return SparseFeatures(self.values, self.columns, self.starts[start : stop + 1], self.n_features)
+
+    def take(self, rows: Offsets) -> SparseFeatures:
+        return _from_csr(self.to_csr()[rows])
+
+    def product(self, weights: Vector, scores: Vector) -> Vector:
+        """scores_i = x_i . weights, summed in float64."""
+        _sparse_product(self.values, self.columns, self.starts, weights, scores)
+        return scores
+
+    def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
+        """Add sum_i slopes_i x_i to `total`, in float64."""
+        _sparse_transposed_product(self.values, self.columns, self.starts, slopes, total)
+        return total
+
+    def to_csr(self) -> sparse.csr_array:
+        first, last = int(self.starts[0]), int(self.starts[-1])
+        parts = (self.values[first:last], self.columns[first:last], self.starts - first)
+        return sparse.csr_array(parts, shape=(self.n_rows, self.n_features))
+
+    def to_dense(self) -> NDArray[Any]:
+        return self.to_csr().toarray()
+
+
+Features: TypeAlias = DenseFeatures | SparseFeatures
+
+
+def as_features(X: Any) -> Features:
+    """View a C-ordered array or a CSR matrix as features; anything else is converted, never changed."""
+    if sparse.issparse(X):
+        return _from_csr(X.tocsr())
+    values = np.asarray(X)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    return DenseFeatures(for_kernels(np.ascontiguousarray(values)))
+
+
+def _from_csr(matrix: Any) -> SparseFeatures:
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    values = matrix.data
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    # One index type only, so that each kernel is compiled once.
+    columns = matrix.indices.astype(np.int32, copy=False)
+    starts = matrix.indptr.astype(np.int64, copy=False)
+    return SparseFeatures(for_kernels(values), for_kernels(columns), for_kernels(starts), int(matrix.shape[1]))
+
+
+@summing_kernel
+def _dense_product(values, weights, scores):  # type: ignore[no-untyped-def]
+    n_rows, n_features = values.shape
+    whole = n_rows - n_rows % 4
+    # Four rows at a time: each weight is loaded once for four sums.
+    for i in range(0, whole, 4):
+        first = second = third = fourth = 0.0
+        for j in range(n_features):
+            weight = weights[j]
+            first += values[i, j] * weight
+            second += values[i + 1, j] * weight
+            third += values[i + 2, j] * weight
+            fourth += values[i + 3, j] * weight
+        scores[i] = first
+        scores[i + 1] = second
+        scores[i + 2] = third
+        scores[i + 3] = fourth
+    for i in range(whole, n_rows):
+        last = 0.0
+        for j in range(n_features):
+            last += values[i, j] * weights[j]
+        scores[i] = last
+
+
+@summing_kernel
+def _dense_transposed_product(values, slopes, total):  # type: ignore[no-untyped-def]
+    n_rows, n_features = values.shape
+    whole = n_rows - n_rows % 4
+    # Four rows at a time: the total is loaded and stored once for four of them.
+    for i in range(0, whole, 4):
+        first, second, third, fourth = slopes[i], slopes[i + 1], slopes[i + 2], slopes[i + 3]
+        for j in range(n_features):
+            total[j] += (
+                first * values[i, j]
+                + second * values[i + 1, j]
+                + third * values[i + 2, j]
+                + fourth * values[i + 3, j]
+            )
+    for i in range(whole, n_rows):
+        slope = slopes[i]
+        for j in range(n_features):
+            total[j] += slope * values[i, j]
+
+
+@kernel
+def _sparse_product(values, columns, starts, weights, scores):  # type: ignore[no-untyped-def]
+    for i in range(len(starts) - 1):
+        score = 0.0
+        for entry in range(starts[i], starts[i + 1]):
+            score += values[entry] * weights[columns[entry]]
+        scores[i] = score
+
+
+@kernel
+def _sparse_transposed_product(values, columns, starts, slopes, total):  # type: ignore[no-untyped-def]
+    for i in range(len(starts) - 1):
+        slope = slopes[i]
+        if slope != 0.0:
+            for entry in range(starts[i], starts[i + 1]):
+                total[columns[entry]] += slope * values[entry]

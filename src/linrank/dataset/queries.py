@@ -1,0 +1,112 @@
+"""Which rows belong to which query, for queries given in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Offsets, offsets_from_sizes
+from linrank.errors import LinrankError
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """The queries in order of first appearance, and the order of rows that puts each query's rows together.
+
+    Query q has the rows `order[starts[q]:starts[q + 1]]` of what was given, in the order they were given;
+    `order` is None where each query's rows stand together already.
+    """
+
+    ids: NDArray[Any]
+    starts: Offsets
+    order: Offsets | None
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.ids)
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def sizes(self) -> Offsets:
+        return np.diff(self.starts)
+
+    def grouped(self, column: NDArray[Any]) -> NDArray[Any]:
+        """A column in the order given, as a column with each query's rows together."""
+        return column if self.order is None else column[self.order]
+
+    def ungrouped(self, column: NDArray[Any]) -> NDArray[Any]:
+        """The inverse of `grouped`: back to the order given."""
+        if self.order is None:
+            return column
+        given = np.empty_like(column)
+        given[self.order] = column
+        return given
+
+    def of_rows(self) -> Offsets:
+        """The number of each row's query, for rows in the order given."""
+        return self.ungrouped(np.repeat(np.arange(self.n_queries), self.sizes))
+
+    def rows_of(self, chosen: Offsets) -> Offsets:
+        """The rows, as given, of the chosen queries, query after query."""
+        if len(chosen) == 0:
+            return np.zeros(0, dtype=np.int64)
+        grouped = np.concatenate([np.arange(self.starts[q], self.starts[q + 1]) for q in chosen])
+        return grouped if self.order is None else self.order[grouped]
+
+    @classmethod
+    def from_ids(cls, qid: Any) -> Queries:
+        """Group rows by their query id: one value a row, of any kind that can be compared and hashed."""
+        ids = np.asarray(qid)
+        if ids.ndim != 1:
+            raise LinrankError(f"qid has shape {ids.shape}; it must be one value a row. Pass a one-dimensional array.")
+        if ids.dtype.kind == "f" and np.isnan(ids).any():
+            row = int(np.flatnonzero(np.isnan(ids))[0])
+            raise LinrankError(f"qid is NaN in row {row}; every row belongs to a query. Drop or name such rows.")
+        if len(ids) == 0:
+            return cls(ids, np.zeros(1, dtype=np.int64), None)
+        changes = np.flatnonzero(ids[1:] != ids[:-1]) + 1
+        run_starts = np.concatenate(([0], changes)).astype(np.int64)
+        numbers: dict[Any, int] = {}
+        runs = ids[run_starts].tolist()
+        try:
+            run_queries = [numbers.setdefault(value, len(numbers)) for value in runs]
+        except TypeError as error:
+            raise LinrankError(f"qid holds a value that cannot be hashed ({error}). Use text or integers.") from None
+        if None in numbers:
+            row = int(run_starts[runs.index(None)])
+            raise LinrankError(f"qid is None in row {row}; every row belongs to a query. Drop or name such rows.")
+        return cls._from_runs(ids[run_starts], np.asarray(run_queries), run_starts, len(numbers), len(ids))
+
+    @classmethod
+    def _from_runs(
+        cls, run_ids: NDArray[Any], run_queries: Offsets, run_starts: Offsets, n_queries: int, n_rows: int
+    ) -> Queries:
+        """From runs of rows with one id each; `run_queries` numbers the ids by first appearance."""
+        if len(run_queries) == n_queries:
+            return cls(run_ids, np.append(run_starts, n_rows), None)
+        _, first = np.unique(run_queries, return_index=True)
+        row_queries = np.repeat(run_queries, np.diff(np.append(run_starts, n_rows)))
+        order = np.argsort(row_queries, kind="stable")
+        return cls(run_ids[first], offsets_from_sizes(np.bincount(row_queries, minlength=n_queries)), order)
+
+    @classmethod
+    def from_sizes(cls, group: Any, n_rows: int) -> Queries:
+        """Consecutive queries of the given sizes, numbered from 0."""
+        sizes = np.asarray(group)
+        if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
+            raise LinrankError("group must be a list of whole numbers, the number of documents of each query.")
+        if (sizes < 1).any():
+            place = int(np.flatnonzero(sizes < 1)[0])
+            raise LinrankError(f"group[{place}] is {sizes[place]}; every query has at least one document. Drop it.")
+        if int(sizes.sum()) != n_rows:
+            raise LinrankError(
+                f"the sizes in group add up to {int(sizes.sum())}, but there are {n_rows} rows. "
+                "Pass the number of documents of each query, in order."
+            )
+        return cls(np.arange(len(sizes)), offsets_from_sizes(sizes), None)

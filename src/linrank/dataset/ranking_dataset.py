@@ -1,0 +1,249 @@
+"""RankingDataset: features, labels and queries that belong together, checked once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from linrank.arrays import Vector
+from linrank.dataset.features import Features, as_features
+from linrank.dataset.queries import Queries
+from linrank.dataset.text_column import TextColumn
+from linrank.errors import LinrankError
+
+if TYPE_CHECKING:
+    from linrank.dataset.summary import DatasetSummary
+
+_DOCID = re.compile(r"docid\s*=\s*(\S+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class RankingDataset:
+    """Documents in the order they were given, each with features, a label and a query.
+
+    Attributes
+    ----------
+    features : ndarray or csr_array of shape (n_documents, n_features)
+        float32 or float64. May hold NaN for a missing value, which no method trains on: fill them when reading.
+    labels : ndarray of shape (n_documents,)
+        Any finite numbers; a higher one is better.
+    queries : Queries
+        Which rows belong to which query; queries may be interleaved.
+    feature_names : tuple of str or None
+    comments : TextColumn or None
+        What stood behind each row, such as `docid = GX004-93-7097963 inc = 1`.
+    document_weights : ndarray of shape (n_documents,) or None
+        A pair (i, j) counts as much as the product of its documents' weights.
+    query_weights : ndarray of shape (n_queries,) or None
+        In order of the queries' first appearance.
+    """
+
+    features: NDArray[Any] | sparse.csr_array
+    labels: Vector
+    queries: Queries
+    feature_names: tuple[str, ...] | None = None
+    comments: TextColumn | None = None
+    document_weights: Vector | None = None
+    query_weights: Vector | None = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        feature_names: Sequence[str] | None = None,
+        comments: TextColumn | Sequence[str] | None = None,
+        document_weights: Any = None,
+        query_weights: Any = None,
+    ) -> RankingDataset:
+        """Make a dataset of arrays in memory; nothing that is already in the right form is copied.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or DataFrame, one document a row
+        y : array of labels, one a row
+        qid : one value a row of any kind, in any order. Exactly one of `qid` and `group` is needed.
+        group : number of documents of each query, where queries are consecutive
+        feature_names : one name a column; a DataFrame brings its own
+        comments : one text a row, such as document ids
+        document_weights, query_weights : non-negative numbers, one a row and one a query
+        """
+        if feature_names is None and hasattr(X, "columns"):
+            feature_names = [str(name) for name in X.columns]
+        features = _checked_features(X)
+        n_rows = int(features.shape[0])
+        if (qid is None) == (group is None):
+            raise LinrankError("pass either qid (one value a row) or group (one size a query).")
+        queries = Queries.from_ids(qid) if group is None else Queries.from_sizes(group, n_rows)
+        if queries.n_documents != n_rows:
+            raise LinrankError(f"qid has {queries.n_documents} values, but there are {n_rows} rows. Pass one a row.")
+        if comments is not None and not isinstance(comments, TextColumn):
+            comments = TextColumn.from_texts(comments)
+        if comments is not None and len(comments) != n_rows:
+            raise LinrankError(f"there are {len(comments)} comments, but {n_rows} rows. Pass one a row.")
+        return cls(
+            features,
+            _checked_labels(y, n_rows),
+            queries,
+            _checked_names(feature_names, int(features.shape[1])),
+            comments,
+            _checked_weights(document_weights, n_rows, "document_weights", "row"),
+            _checked_weights(query_weights, queries.n_queries, "query_weights", "query"),
+        )
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.features.shape[0])
+
+    @property
+    def n_queries(self) -> int:
+        return self.queries.n_queries
+
+    @property
+    def n_features(self) -> int:
+        return int(self.features.shape[1])
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.features)
+
+    @property
+    def qid(self) -> NDArray[Any]:
+        """The query id of each row."""
+        return self.queries.ids[self.queries.of_rows()]
+
+    @property
+    def docids(self) -> list[str] | None:
+        """The document id in each comment: what follows `docid =`, or else the comment's first word."""
+        if self.comments is None:
+            return None
+        return [_docid(comment) for comment in self.comments]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The feature names, or their numbers from 1 where they have none."""
+        return self.feature_names or tuple(str(number + 1) for number in range(self.n_features))
+
+    def grouped_features(self) -> Features:
+        """The features with each query's rows together: a view where they stand so already."""
+        features = as_features(self.features)
+        return features if self.queries.order is None else features.take(self.queries.order)
+
+    def subset(self, queries: Any) -> RankingDataset:
+        """The dataset of the chosen queries only, given by their numbers or by a mask over queries."""
+        chosen = np.asarray(queries)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        # Rows keep the order in which they were given.
+        rows = np.sort(self.queries.rows_of(chosen))
+        part = Queries.from_ids(self.queries.of_rows()[rows])
+        return replace(
+            self,
+            features=self.features[rows],
+            labels=self.labels[rows],
+            queries=replace(part, ids=self.queries.ids[part.ids]),
+            comments=None if self.comments is None else self.comments.take(rows),
+            document_weights=None if self.document_weights is None else self.document_weights[rows],
+            query_weights=None if self.query_weights is None else self.query_weights[part.ids],
+        )
+
+    def split(self, *shares: float, random_state: int = 0) -> tuple[RankingDataset, ...]:
+        """Split at random by query into parts of the given shares, never cutting a query: `split(0.8, 0.2)`."""
+        total = sum(shares)
+        if not shares or min(shares) <= 0 or not np.isfinite(total):
+            raise LinrankError(f"shares {shares} must be positive numbers, such as split(0.8, 0.2).")
+        if len(shares) > self.n_queries:
+            raise LinrankError(f"{self.n_queries} queries cannot be split into {len(shares)} parts; use fewer parts.")
+        shuffled = np.random.default_rng(random_state).permutation(self.n_queries)
+        bounds = np.round(np.cumsum((0.0, *shares)) / total * self.n_queries).astype(np.int64)
+        return tuple(self.subset(np.sort(shuffled[a:b])) for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+
+    def folds(self, n_folds: int, random_state: int = 0) -> Iterator[tuple[RankingDataset, RankingDataset]]:
+        """Yield (train, test) for each of `n_folds` parts of the queries."""
+        if not 2 <= n_folds <= self.n_queries:
+            raise LinrankError(f"{n_folds} folds of {self.n_queries} queries; use from 2 to the number of queries.")
+        part = np.random.default_rng(random_state).permutation(self.n_queries) % n_folds
+        for fold in range(n_folds):
+            yield self.subset(part != fold), self.subset(part == fold)
+
+    def describe(self) -> DatasetSummary:
+        """Count what is in the data: queries, documents, pairs, levels, and features that are no use."""
+        from linrank.dataset.summary import summarise
+
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        kind = "sparse" if self.is_sparse else "dense"
+        return (
+            f"RankingDataset({self.n_queries} queries, {self.n_documents} documents, "
+            f"{self.n_features} {kind} {self.features.dtype} features)"
+        )
+
+
+def _docid(comment: str) -> str:
+    found = _DOCID.search(comment)
+    if found:
+        return found[1]
+    words = comment.split(maxsplit=1)
+    return words[0] if words else ""
+
+
+def _checked_features(X: Any) -> NDArray[Any] | sparse.csr_array:
+    if sparse.issparse(X):
+        matrix = sparse.csr_array(X)
+        return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
+    values = np.asarray(X)
+    if values.ndim != 2:
+        raise LinrankError(f"features have shape {values.shape}; they must have one row a document and one column each.")
+    if values.dtype in (np.float32, np.float64):
+        return values
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise LinrankError(f"features must be numbers ({error}). Encode or drop the other columns.") from None
+
+
+def _checked_labels(y: Any, n_rows: int) -> Vector:
+    try:
+        labels = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise LinrankError(f"labels must be numbers ({error}). Map grades to numbers, better ones higher.") from None
+    if labels.shape != (n_rows,):
+        raise LinrankError(f"labels have shape {labels.shape}, but there are {n_rows} rows. Pass one label a row.")
+    if not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise LinrankError(f"the label in row {row} is {labels[row]}; labels are finite numbers. Drop unjudged rows.")
+    return labels
+
+
+def _checked_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    names = tuple(str(name) for name in names)
+    if len(names) != n_features:
+        raise LinrankError(f"there are {len(names)} feature names, but {n_features} features. Pass one name a column.")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise LinrankError(f"the feature name {twice!r} is given twice; names must differ. Rename one.")
+    return names
+
+
+def _checked_weights(weights: Any, n: int, name: str, each: str) -> Vector | None:
+    if weights is None:
+        return None
+    checked = np.ascontiguousarray(weights, dtype=np.float64)
+    if checked.shape != (n,):
+        raise LinrankError(f"{name} has shape {checked.shape}; it must have one number a {each}, {n} in all.")
+    bad = ~(np.isfinite(checked) & (checked >= 0))
+    if bad.any():
+        place = int(np.flatnonzero(bad)[0])
+        raise LinrankError(f"{name}[{place}] is {checked[place]}; weights are finite and not negative.")
+    return checked

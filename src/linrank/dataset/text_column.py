@@ -1,0 +1,68 @@
+"""One text a row, held as bytes: a million document ids in the memory of their letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Offsets, offsets_from_sizes
+
+
+class TextColumn(Sequence[str]):
+    """A read-only sequence of strings: text i is the UTF-8 `letters[starts[i]:starts[i + 1]]`."""
+
+    __slots__ = ("letters", "starts")
+
+    def __init__(self, letters: NDArray[np.uint8], starts: Offsets) -> None:
+        self.letters = letters
+        self.starts = starts
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[object]) -> TextColumn:
+        encoded = [str(text).encode() for text in texts]
+        letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        return cls(letters, offsets_from_sizes(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> TextColumn: ...
+    def __getitem__(self, row: int | slice) -> str | TextColumn:
+        if isinstance(row, slice):
+            return self.take(np.arange(len(self))[row])
+        row = range(len(self))[row]
+        return self.letters[self.starts[row] : self.starts[row + 1]].tobytes().decode(errors="replace")
+
+    def __iter__(self) -> Iterator[str]:
+        letters = self.letters.tobytes()
+        bounds = self.starts.tolist()
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            yield letters[start:stop].decode(errors="replace")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TextColumn):
+            return NotImplemented
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.letters, other.letters)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(self[row]) for row in range(min(3, len(self))))
+        return f"TextColumn([{shown}{', …' if len(self) > 3 else ''}], n={len(self)})"
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.letters.nbytes + self.starts.nbytes)
+
+    def take(self, rows: NDArray[Any]) -> TextColumn:
+        sizes = np.diff(self.starts)[rows]
+        starts = offsets_from_sizes(sizes)
+        # Letter k of the new column is letter k - starts[row] of the old row.
+        letters = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        return TextColumn(self.letters[letters], starts)

@@ -1,0 +1,36 @@
+"""What linrank raises when the caller's input is at fault: always a ValueError, always with a remedy."""
+
+from __future__ import annotations
+
+
+class LinrankError(ValueError):
+    """An input that cannot be used; the message names the place, the value and the remedy."""
+
+
+class DataFormatError(LinrankError):
+    """A file that breaks its format, at a place that can be pointed to.
+
+    The message reads `file:line: what is wrong; the rule. The remedy.`
+    """
+
+    def __init__(self, source: str, line: int | None, message: str) -> None:
+        self.source = source
+        self.line = line
+        place = source if line is None else f"{source}:{line}"
+        super().__init__(f"{place}: {message}")
+
+    def __reduce__(self) -> tuple[type[DataFormatError], tuple[str, int | None, str]]:
+        # Exceptions are rebuilt from `args`, which hold the joined text: a worker's error must survive the trip home.
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        return type(self), (self.source, self.line, str(self).removeprefix(f"{place}: "))
+
+
+class MissingDependencyError(LinrankError, ImportError):
+    """An optional library that is not installed; the message says what to install."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {library}, which is not installed. Run: pip install 'linrank[{extra}]'")
+        self._arguments = (library, extra, purpose)
+
+    def __reduce__(self) -> tuple[type[MissingDependencyError], tuple[str, str, str]]:
+        return type(self), self._arguments

@@ -1,0 +1,36 @@
+"""Writing files so that a reader never sees half of one, and a failure leaves what was there before."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a new file that takes the place of `path` only when the block ends without an error."""
+    target = Path(path)
+    encoding = None if "b" in mode else "utf-8"
+    # In the same folder, so that the move at the end cannot cross file systems.
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(descriptor, mode, encoding=encoding) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(_usual_permissions())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _usual_permissions() -> int:
+    # mkstemp makes private files; what the user asked us to write should look like any file they write.
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
