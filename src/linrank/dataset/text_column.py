@@ -8,7 +8,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, offsets_from_sizes
+from linrank.arrays import Offsets, for_kernels, offsets_from_sizes
+from linrank.compiled import kernel
 
 
 class TextColumn(Sequence[str]):
@@ -25,6 +26,14 @@ class TextColumn(Sequence[str]):
         encoded = [str(text).encode() for text in texts]
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         return cls(letters, offsets_from_sizes(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))))
+
+    @classmethod
+    def joined(cls, columns: Sequence[TextColumn]) -> TextColumn:
+        """The texts of several columns, one column after the other."""
+        if not columns:
+            return cls.from_texts(())
+        letters = np.concatenate([column.letters[column.starts[0] : column.starts[-1]] for column in columns])
+        return cls(letters, offsets_from_sizes(np.concatenate([np.diff(column.starts) for column in columns])))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -61,8 +70,17 @@ class TextColumn(Sequence[str]):
         return int(self.letters.nbytes + self.starts.nbytes)
 
     def take(self, rows: NDArray[Any]) -> TextColumn:
-        sizes = np.diff(self.starts)[rows]
-        starts = offsets_from_sizes(sizes)
-        # Letter k of the new column is letter k - starts[row] of the old row.
-        letters = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
-        return TextColumn(self.letters[letters], starts)
+        """The texts of the given rows, by number or by a mask."""
+        firsts = self.starts[:-1][rows]
+        starts = offsets_from_sizes(np.diff(self.starts)[rows])
+        letters = np.empty(starts[-1], dtype=np.uint8)
+        _gather_letters(for_kernels(self.letters), firsts, starts, letters)
+        return TextColumn(letters, starts)
+
+
+@kernel
+def _gather_letters(letters, firsts, starts, gathered):  # type: ignore[no-untyped-def]
+    for row in range(len(firsts)):
+        shift = firsts[row] - starts[row]
+        for letter in range(starts[row], starts[row + 1]):
+            gathered[letter] = letters[letter + shift]

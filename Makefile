@@ -1,0 +1,55 @@
+# Every target sets up what it needs in .venv: nothing is wanted but Python 3.11 or later and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# xdist's workers each hold a copy of numpy and numba: two are enough, and the same everywhere.
+JOBS ?= 2
+
+.PHONY: demo test check bench docs format clean help
+
+help:  ## say what each target does
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/.installed  ## sample data, described and measured; everything is written to demo/
+	$(BIN)/linrank demo --out demo
+
+test: $(VENV)/.dev  ## all tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+check: $(VENV)/.dev  ## style, types and layout of the code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench  ## measure ourselves beside our peers; takes some minutes
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/measures.py
+
+docs: $(VENV)/.dev  ## run every example of the documentation and check its links
+	$(BIN)/python -m pytest tests/test_docs.py -q
+
+format: $(VENV)/.dev  ## rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "linrank needs Python 3.11 or later: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	# Dependency groups came with pip 25.1.
+	$(PIP) install --quiet 'pip>=25.1'
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --quiet -c constraints.txt -e '.[all]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) install --quiet -c constraints.txt --group dev
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) install --quiet -c constraints.txt --group bench
+	touch $@

@@ -1,0 +1,5 @@
+"""`python -m linrank` is the `linrank` command."""
+
+from linrank.cli import main
+
+raise SystemExit(main())

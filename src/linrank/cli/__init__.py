@@ -1,0 +1,85 @@
+"""The `linrank` command: one file a verb, and only the verb that is asked for is loaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from linrank._version import __version__
+
+# Each verb, the sentence `linrank --help` says about it, and the stage of work it belongs to.
+VERBS = {
+    "info": "say what is in a data file: queries, documents, pairs, labels, useless features",
+    "convert": "write data in another form, such as the memory-mapped one that opens in milliseconds",
+    "evaluate": "measure a file of scores: NDCG, MAP, P, ERR and more, by the definition you name",
+    "demo": "make sample data and run the main job on it",
+    "warmup": "compile every kernel now, so that the first real job does not wait",
+}
+
+_INTRODUCTION = f"""\
+linrank {__version__}: linear learning to rank.
+
+usage: linrank VERB [options]        linrank VERB --help   says everything about a verb
+
+verbs:
+{{verbs}}
+
+three commands to start with:
+  linrank demo                                             # sample data in ./demo, described and measured
+  linrank info demo/train.txt
+  linrank evaluate demo/test.txt demo/feature-1.scores --measures ndcg@1,5,10 map
+
+Data is LETOR / svmlight text (.gz and .zst too), Parquet, CSV, Arrow, or linrank's own .linrank files.
+Exit codes: 0 done; 1 the data or a value in it cannot be used; 2 the command line is wrong; 130 interrupted.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_introduction())
+        return 0 if words else 2
+    if words[0] in ("-V", "--version"):
+        sys.stdout.write(f"linrank {__version__}\n")
+        return 0
+    verb = words[0]
+    if verb not in VERBS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(verb, VERBS, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else " 'linrank --help' lists the verbs."
+        sys.stderr.write(f"linrank: there is no verb '{verb}'.{hint}\n")
+        return 2
+    return _run(verb, words[1:])
+
+
+def _introduction() -> str:
+    width = max(map(len, VERBS))
+    return _INTRODUCTION.format(verbs="\n".join(f"  {verb:<{width}}  {says}" for verb, says in VERBS.items()))
+
+
+def _run(verb: str, words: Sequence[str]) -> int:
+    from linrank.errors import LinrankError
+
+    module = import_module(f"linrank.cli.{verb}")
+    try:
+        module.run(module.parser().parse_args(words))
+        sys.stdout.flush()
+    except LinrankError as error:
+        sys.stderr.write(f"linrank {verb}: {error}\n")
+        return 1
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            # The reader of our output has gone, as with `| head`: not an error, and nothing more can be written.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        place = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"linrank {verb}: {place}{error.strerror or error}. Check the path and its permissions.\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write(f"linrank {verb}: interrupted\n")
+        return 130
+    return 0

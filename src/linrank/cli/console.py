@@ -1,0 +1,90 @@
+"""What every verb shares in talking to people: tables, numbers, and progress that is quiet when piped."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# A bar for something that is over in a moment is noise.
+_SECONDS_BEFORE_A_BAR = 1.0
+
+
+def verb_parser(verb: str, description: str, examples: str) -> ArgumentParser:
+    """A parser whose help ends in examples that run."""
+    return ArgumentParser(
+        prog=f"linrank {verb}",
+        description=description,
+        epilog=f"examples:\n{examples}",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+
+
+@cache
+def console() -> Console:
+    """Standard output: colours on a terminal, plain and wide where it is piped."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+
+
+def table(title: str | None, *columns: str) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, column in enumerate(columns):
+        made.add_column(column, justify="right" if place else "left", no_wrap=place == 0)
+    return made
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 query`, `9,630 documents`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Yield a callback (done, total) that draws a bar on standard error, or None where nobody is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    started = time.monotonic()
+    bar = Progress(
+        TextColumn(title),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task(title, total=None)
+
+    def advance(done: int, total: int | None) -> None:
+        if not bar.live.is_started and time.monotonic() - started > _SECONDS_BEFORE_A_BAR:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+def dump_json(record: dict[str, Any]) -> None:
+    """Print a record as JSON, for scripts."""
+    import json
+
+    sys.stdout.write(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

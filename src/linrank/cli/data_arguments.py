@@ -1,0 +1,66 @@
+"""The options by which every verb is told how to read its data."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linrank.dataset.ranking_dataset import RankingDataset
+
+_FOR_TEXT = ("zero_based", "n_features", "layout")
+_FOR_TABLES = ("label", "qid", "docid", "weight", "features", "delimiter")
+
+
+def add_data_options(parser: ArgumentParser) -> None:
+    """Add how to read: the same words for every verb."""
+    reading = parser.add_argument_group("how the data is read")
+    reading.add_argument(
+        "--format", choices=("svmlight", "linrank", "parquet", "csv", "arrow"), help="what the file is (by its ending)"
+    )
+    reading.add_argument(
+        "--missing",
+        type=_missing,
+        metavar="RULE",
+        help="NULL or NaN features: error, keep, query_min, or a number to fill in (error)",
+    )
+    reading.add_argument("--dtype", choices=("float32", "float64"), help="how features are held in memory (float64)")
+    text = parser.add_argument_group("svmlight / LETOR text")
+    text.add_argument("--zero-based", action="store_true", default=None, help="feature ids start at 0 (1)")
+    text.add_argument("--n-features", type=int, metavar="N", help="number of features (the largest id)")
+    text.add_argument("--layout", choices=("dense", "sparse"), help="(by density)")
+    tables = parser.add_argument_group("tables: Parquet, CSV, Arrow")
+    tables.add_argument("--label", metavar="COLUMN", help="column of labels (label)")
+    tables.add_argument("--qid", metavar="COLUMN", help="column of query ids (qid)")
+    tables.add_argument("--docid", metavar="COLUMN", help="column of document ids (none)")
+    tables.add_argument("--weight", metavar="COLUMN", help="column of document weights (none)")
+    tables.add_argument(
+        "--features", metavar="COLUMNS", type=_names, help="feature columns, separated by commas (all others)"
+    )
+    tables.add_argument("--delimiter", metavar="CHAR", help="of a CSV file (, and a tab for .tsv)")
+
+
+def read_data(path: str, arguments: Namespace) -> RankingDataset:
+    """Read the file a verb was given, as its options say, with a progress bar if it takes a while."""
+    from linrank.cli.console import progress_bar
+    from linrank.reading.read import format_of, read
+
+    words = ("missing", "dtype", *_FOR_TEXT, *_FOR_TABLES)
+    options: dict[str, Any] = {word: value for word in words if (value := getattr(arguments, word, None)) is not None}
+    if (arguments.format or format_of(path)) != "svmlight":
+        return read(path, format=arguments.format, **options)
+    with progress_bar("reading") as progress:
+        return read(path, format=arguments.format, progress=progress, **options)
+
+
+def _missing(text: str) -> str | float:
+    if text in ("error", "keep", "query_min"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is none of error, keep, query_min or a number") from None
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

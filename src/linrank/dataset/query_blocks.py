@@ -1,0 +1,86 @@
+"""QueryBlock: whole queries whose features fit in cache, the unit in which everything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linrank.arrays import Offsets, Vector
+from linrank.dataset.features import Features
+from linrank.dataset.ranking_dataset import RankingDataset
+
+# Half of a common second-level cache: the block's features stay there between the product with the weights
+# and the transposed product with the slopes.
+BLOCK_BYTES = 1 << 19
+
+
+@dataclass(frozen=True, slots=True)
+class QueryBlock:
+    """Consecutive whole queries; query q has the rows `query_starts[q]:query_starts[q + 1]` of the block.
+
+    `first_row` and `first_query` say where the block stands in the grouped order of its dataset.
+    """
+
+    features: Features
+    labels: Vector
+    query_starts: Offsets
+    document_weights: Vector
+    query_weights: Vector
+    first_row: int
+    first_query: int
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.query_starts) - 1
+
+
+def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> list[QueryBlock]:
+    """Cut a dataset into blocks of at most `block_bytes` of features; a larger query is a block of its own.
+
+    The blocks are views where each query's rows stand together already, and follow one another in grouped order.
+    """
+    features = dataset.grouped_features()
+    queries = dataset.queries
+    labels = queries.grouped(dataset.labels)
+    document_weights = None if dataset.document_weights is None else queries.grouped(dataset.document_weights)
+    bounds = _block_bounds(queries.starts, features, block_bytes)
+    # Without weights every block reads the same ones: no memory a document.
+    ones = np.ones(max((int(queries.starts[b] - queries.starts[a]) for a, b in bounds), default=0))
+    blocks = []
+    for first_query, stop_query in bounds:
+        start, stop = int(queries.starts[first_query]), int(queries.starts[stop_query])
+        blocks.append(
+            QueryBlock(
+                features.rows(start, stop),
+                labels[start:stop],
+                queries.starts[first_query : stop_query + 1] - start,
+                ones[: stop - start] if document_weights is None else document_weights[start:stop],
+                np.ones(stop_query - first_query)
+                if dataset.query_weights is None
+                else dataset.query_weights[first_query:stop_query],
+                start,
+                first_query,
+            )
+        )
+    return blocks
+
+
+def _block_bounds(starts: Offsets, features: Features, block_bytes: int) -> Sequence[tuple[int, int]]:
+    """Ranges of queries, each as long as fits."""
+    n_queries = len(starts) - 1
+    bytes_a_row = max(1.0, features.n_bytes / max(1, features.n_rows))
+    rows_a_block = block_bytes / bytes_a_row
+    bounds = []
+    first = 0
+    while first < n_queries:
+        stop = int(np.searchsorted(starts, starts[first] + rows_a_block, side="right")) - 1
+        stop = max(stop, first + 1)
+        bounds.append((first, stop))
+        first = stop
+    return bounds

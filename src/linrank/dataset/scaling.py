@@ -1,0 +1,202 @@
+"""Feature scaling that travels with a model and, where it can, folds into weights for raw features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+from scipy import sparse
+
+from linrank.arrays import Vector
+from linrank.compiled import kernel
+from linrank.dataset.features import SparseFeatures, as_features
+from linrank.dataset.queries import Queries
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+
+ScalingKind = Literal["standard", "min-max", "max-abs", "query"]
+
+_ROWS_AT_A_TIME = 65536
+
+
+class Scaling(Protocol):
+    """A change of features that is fitted once and then applied to any data with the same columns."""
+
+    @property
+    def kind(self) -> ScalingKind: ...
+
+    def apply(self, X: Any, queries: Queries | None = None) -> Any:
+        """The scaled features, as a new array or CSR matrix of the same dtype."""
+        ...
+
+    def fold(self, weights: Vector) -> Vector:
+        """The weights that rank raw features as `weights` ranks scaled ones."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnScaling:
+    """scaled = (x - shift) / scale, one shift and one scale a column.
+
+    A ranking depends on differences within a query only, so sparse features are not shifted: they stay sparse,
+    and every order stays the same.
+    """
+
+    kind: ScalingKind
+    shift: Vector
+    scale: Vector
+
+    def apply(self, X: Any, queries: Queries | None = None) -> Any:  # noqa: ARG002 - one signature for every scaling
+        self._check_width(int(X.shape[1]))
+        if sparse.issparse(X):
+            matrix = sparse.csr_array(X, copy=True)
+            matrix.data /= self.scale.astype(matrix.dtype)[matrix.indices]
+            return matrix
+        values = as_features(X).to_dense()
+        # Straight into the result's own type: no float64 copy of float32 features.
+        scaled = np.subtract(values, self.shift, out=np.empty_like(values), casting="same_kind")
+        return np.divide(scaled, self.scale, out=scaled, casting="same_kind")
+
+    def fold(self, weights: Vector) -> Vector:
+        # w . (x - shift) / scale = (w / scale) . x - constant, and a constant changes no order.
+        self._check_width(len(weights))
+        return weights / self.scale
+
+    def _check_width(self, width: int) -> None:
+        if width != len(self.scale):
+            raise LinrankError(f"the scaling was fitted on {len(self.scale)} features, but there are {width}.")
+
+
+@dataclass(frozen=True)
+class QueryScaling:
+    """scaled = (x - least) / (most - least) within each query, as LETOR's QueryLevelNorm; 0 where all are equal.
+
+    Sparse features are divided by (most - least) and not shifted, which changes no order.
+    """
+
+    kind: ScalingKind = "query"
+
+    def apply(self, X: Any, queries: Queries | None = None) -> Any:
+        if queries is None:
+            raise LinrankError("scaling by query needs to know the queries. Pass qid.")
+        features = as_features(X)
+        if features.n_rows != queries.n_documents:
+            raise LinrankError(f"there are {features.n_rows} rows, but the queries have {queries.n_documents}.")
+        grouped = features if queries.order is None else features.take(queries.order)
+        if isinstance(grouped, SparseFeatures):
+            values = grouped.values.copy()
+            _scale_sparse_queries(
+                values, grouped.columns, grouped.starts, queries.starts, *np.zeros((3, grouped.n_features))
+            )
+            matrix = SparseFeatures(values, grouped.columns, grouped.starts, grouped.n_features).to_csr()
+            return matrix if queries.order is None else matrix[np.argsort(queries.order)]
+        scaled = grouped.values.copy()
+        _scale_dense_queries(scaled, queries.starts, *np.zeros((2, grouped.n_features)))
+        return queries.ungrouped(scaled)
+
+    def fold(self, weights: Vector) -> Vector:
+        raise LinrankError(
+            f"{len(weights)} weights on features scaled by query cannot be folded into weights on raw features: "
+            "the scale differs from query to query. Train with scaling 'standard', 'min-max' or 'max-abs' to export."
+        )
+
+
+def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
+    """Fit a scaling to a dataset: `standard`, `min-max`, `max-abs` a column, or `query` within each query."""
+    if kind == "query":
+        return QueryScaling()
+    if kind not in get_args(ScalingKind):
+        raise LinrankError(f"unknown scaling {kind!r}; use one of {', '.join(get_args(ScalingKind))}.")
+    moments = _column_moments(dataset)
+    if kind == "standard":
+        shift, scale = moments.mean, moments.deviation
+    elif kind == "min-max":
+        shift, scale = moments.least, moments.most - moments.least
+    else:
+        shift, scale = np.zeros_like(moments.mean), np.maximum(np.abs(moments.least), np.abs(moments.most))
+    # A constant column carries no information: it is left as it is, rather than divided by zero.
+    return ColumnScaling(kind, shift, np.where(scale > 0, scale, 1.0))
+
+
+@dataclass(frozen=True)
+class _Moments:
+    mean: Vector
+    deviation: Vector
+    least: Vector
+    most: Vector
+
+
+def _column_moments(dataset: RankingDataset) -> _Moments:
+    matrix = dataset.features
+    n_rows, n_features = dataset.n_documents, dataset.n_features
+    total = np.zeros(n_features)
+    least, most = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+    parts = [slice(start, start + _ROWS_AT_A_TIME) for start in range(0, n_rows, _ROWS_AT_A_TIME)]
+    for part in parts:
+        rows = matrix[part]
+        total += np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
+        least = np.minimum(least, _dense_row(rows.min(axis=0)))
+        most = np.maximum(most, _dense_row(rows.max(axis=0)))
+    mean = total / max(1, n_rows)
+    squares = np.zeros(n_features)
+    for part in parts:
+        squares += _squared_deviations(matrix[part], mean)
+    return _Moments(mean, np.sqrt(squares / max(1, n_rows)), least, most)
+
+
+def _dense_row(row: Any) -> Vector:
+    return np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
+
+
+def _squared_deviations(rows: Any, mean: Vector) -> Vector:
+    if not sparse.issparse(rows):
+        return np.square(rows - mean).sum(axis=0)  # type: ignore[no-any-return]
+    columns = rows.indices
+    deviations = np.bincount(columns, np.square(rows.data - mean[columns]), minlength=len(mean))
+    absent = rows.shape[0] - np.bincount(columns, minlength=len(mean))
+    return deviations + absent * np.square(mean)  # type: ignore[no-any-return]
+
+
+@kernel
+def _scale_dense_queries(values, starts, least, most):  # type: ignore[no-untyped-def]
+    n_features = values.shape[1]
+    for query in range(len(starts) - 1):
+        for j in range(n_features):
+            least[j] = np.inf
+            most[j] = -np.inf
+        for i in range(starts[query], starts[query + 1]):
+            for j in range(n_features):
+                least[j] = min(least[j], values[i, j])
+                most[j] = max(most[j], values[i, j])
+        for i in range(starts[query], starts[query + 1]):
+            for j in range(n_features):
+                width = most[j] - least[j]
+                values[i, j] = (values[i, j] - least[j]) / width if width > 0.0 else 0.0
+
+
+@kernel
+def _scale_sparse_queries(values, columns, row_starts, starts, least, most, present):  # type: ignore[no-untyped-def]
+    for query in range(len(starts) - 1):
+        n_rows = starts[query + 1] - starts[query]
+        first, last = row_starts[starts[query]], row_starts[starts[query + 1]]
+        # Only the columns the query has are touched, and reset afterwards.
+        for entry in range(first, last):
+            column = columns[entry]
+            if present[column] == 0.0:
+                least[column] = values[entry]
+                most[column] = values[entry]
+            present[column] += 1.0
+            least[column] = min(least[column], values[entry])
+            most[column] = max(most[column], values[entry])
+        for entry in range(first, last):
+            column = columns[entry]
+            if 0.0 < present[column] < n_rows:
+                least[column] = min(least[column], 0.0)
+                most[column] = max(most[column], 0.0)
+        for entry in range(first, last):
+            column = columns[entry]
+            width = most[column] - least[column]
+            values[entry] = values[entry] / width if width > 0.0 else 0.0
+        for entry in range(first, last):
+            present[columns[entry]] = 0.0

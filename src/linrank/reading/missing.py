@@ -1,0 +1,145 @@
+"""What to do with values that are not there: one rule for every reader."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from linrank.arrays import Offsets
+from linrank.compiled import kernel
+from linrank.dataset.queries import Queries
+from linrank.errors import LinrankError
+
+MissingRule: TypeAlias = Literal["error", "keep", "query_min"] | float
+
+# Few enough that the mask of one piece stays in cache.
+_VALUES_AT_A_TIME = 1 << 18
+
+
+def check_missing_rule(rule: MissingRule) -> None:
+    """Refuse a rule that is none, before anything is read."""
+    if isinstance(rule, str):
+        known = rule in ("error", "keep", "query_min")
+    else:
+        known = isinstance(rule, Real) and not isinstance(rule, bool | np.bool_) and math.isfinite(rule)
+    if not known:
+        raise LinrankError(f'missing={rule!r} is no rule; use "error", "keep" (NaN), "query_min", or a finite number.')
+
+
+def fill_missing(
+    features: NDArray[Any] | sparse.csr_array, queries: Queries, rule: MissingRule, names: Sequence[str]
+) -> None:
+    """Replace each NaN, in place, by what the rule says; an absent entry of a CSR matrix is a 0, not missing.
+
+    Parameters
+    ----------
+    features : C-ordered array, or CSR matrix without repeated entries, of float32 or float64
+    queries : which rows belong together
+    rule : "error", "keep", "query_min" or a number
+        "error" raises and names the first such feature and row; "keep" leaves NaN; a number stands for every missing
+        value; "query_min" is the least value of that feature within the query, 0 where the whole query lacks it.
+    names : one name a feature, for the message
+    """
+    check_missing_rule(rule)
+    values = features.data if sparse.issparse(features) else features
+    if rule == "error":
+        _refuse_missing(features, values, names)
+    elif rule == "query_min":
+        _fill_with_query_min(features, queries)
+    elif rule != "keep":
+        number = float(rule)
+        if abs(number) > np.finfo(values.dtype).max:
+            raise LinrankError(f"missing={number!r} does not fit {values.dtype}. Use a smaller number or float64.")
+        for piece in _pieces(values):
+            piece[np.isnan(piece)] = number
+
+
+def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    rows = max(1, _VALUES_AT_A_TIME // max(1, math.prod(values.shape[1:])))
+    for start in range(0, len(values), rows):
+        yield values[start : start + rows]
+
+
+def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str]) -> None:
+    passed = 0
+    for piece in _pieces(values):
+        missing = np.argwhere(np.isnan(piece))
+        if len(missing):
+            place = passed + int(missing[0, 0])
+            if sparse.issparse(features):
+                row = int(np.searchsorted(features.indptr, place, side="right")) - 1
+                column = int(features.indices[place])
+            else:
+                row, column = place, int(missing[0, 1])
+            raise LinrankError(
+                f"feature {names[column]!r} has no value (NaN) in row {row}; every document needs one. "
+                'Say how to fill it: missing=0 or another number, missing="query_min", or missing="keep".'
+            )
+        passed += len(piece)
+
+
+def _fill_with_query_min(features: Any, queries: Queries) -> None:
+    rows: Offsets = np.arange(features.shape[0]) if queries.order is None else queries.order
+    least = np.full(features.shape[1], np.nan, dtype=features.dtype)
+    if sparse.issparse(features):
+        columns = features.indices.astype(np.int32, copy=False)
+        row_starts = features.indptr.astype(np.int64, copy=False)
+        counts = np.zeros(features.shape[1], dtype=np.int64)
+        _fill_sparse(features.data, columns, row_starts, rows, queries.starts, least, counts)
+    else:
+        _fill_dense(features, rows, queries.starts, least)
+
+
+# In both kernels `least` is NaN where nothing has been seen, and a value is less unless it is known not to be.
+
+
+@kernel
+def _fill_dense(values, rows, query_starts, least):  # type: ignore[no-untyped-def]
+    n_features = values.shape[1]
+    for query in range(len(query_starts) - 1):
+        first, last = query_starts[query], query_starts[query + 1]
+        some_missing = False
+        least[:] = np.nan
+        for i in range(first, last):
+            for j in range(n_features):
+                value = values[rows[i], j]
+                if np.isnan(value):
+                    some_missing = True
+                elif not value >= least[j]:
+                    least[j] = value
+        if some_missing:
+            for i in range(first, last):
+                for j in range(n_features):
+                    if np.isnan(values[rows[i], j]):
+                        values[rows[i], j] = 0.0 if np.isnan(least[j]) else least[j]
+
+
+@kernel
+def _fill_sparse(values, columns, row_starts, rows, query_starts, least, counts):  # type: ignore[no-untyped-def]
+    for query in range(len(query_starts) - 1):
+        first, last = query_starts[query], query_starts[query + 1]
+        for i in range(first, last):
+            for entry in range(row_starts[rows[i]], row_starts[rows[i] + 1]):
+                counts[columns[entry]] += 1
+                if not (np.isnan(values[entry]) or values[entry] >= least[columns[entry]]):
+                    least[columns[entry]] = values[entry]
+        for i in range(first, last):
+            for entry in range(row_starts[rows[i]], row_starts[rows[i] + 1]):
+                if np.isnan(values[entry]):
+                    smallest = least[columns[entry]]
+                    # A document without an entry has the value 0.
+                    has_zero = counts[columns[entry]] < last - first
+                    if np.isnan(smallest) or (has_zero and smallest > 0.0):
+                        values[entry] = 0.0
+                    else:
+                        values[entry] = smallest
+        for i in range(first, last):
+            for entry in range(row_starts[rows[i]], row_starts[rows[i] + 1]):
+                counts[columns[entry]] = 0
+                least[columns[entry]] = np.nan

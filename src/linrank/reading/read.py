@@ -1,0 +1,73 @@
+"""read: any file or table that holds ranking data, by what it is."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+
+# What a file is read as, by its ending; every other ending is svmlight / LETOR text.
+_ENDINGS = {
+    ".linrank": "linrank",
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+_READERS = {
+    "svmlight": ("linrank.reading.svmlight", "read_svmlight"),
+    "linrank": ("linrank.dataset.storage", "open_dataset"),
+    "parquet": ("linrank.reading.tables", "read_parquet"),
+    "csv": ("linrank.reading.tables", "read_csv"),
+    "arrow": ("linrank.reading.tables", "read_arrow"),
+    "table": ("linrank.reading.tables", "from_table"),
+}
+FORMATS = tuple(name for name in _READERS if name != "table")
+
+
+def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDataset:  # noqa: A002 - the field's word
+    """Read ranking data from a file, or from a DataFrame.
+
+    Parameters
+    ----------
+    source : path, pandas or polars DataFrame, or Arrow table
+        Files are read by their ending: `.linrank`, `.parquet`, `.csv`, `.tsv`, `.arrow`, `.feather`;
+        anything else, with or without `.gz` or `.zst`, is svmlight / LETOR text.
+    format : one of "svmlight", "linrank", "parquet", "csv", "arrow"
+        Says what the file is, whatever its ending.
+    **options
+        For svmlight text: `zero_based=False`, `n_features=None`, `missing="error"`, `dtype="float64"`,
+        `layout=None` ("dense" or "sparse"; by density unless told), `n_threads=None`, `progress=None`.
+        For tables: `label="label"`, `qid="qid"`, `features=None` (all other columns), `docid=None`, `weight=None`,
+        `query_weight=None`, `missing="error"`, `dtype=None`.
+        `missing` is "error", "keep" (NaN), a number, or "query_min".
+
+    Returns
+    -------
+    RankingDataset
+    """
+    name = format or format_of(source)
+    if name not in _READERS:
+        raise LinrankError(f"unknown format {name!r}; use one of {', '.join(FORMATS)}.")
+    module, function = _READERS[name]
+    reader: Callable[..., RankingDataset] = getattr(import_module(module), function)
+    known = list(inspect.signature(reader).parameters)[1:]
+    for option in options:
+        if option not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise LinrankError(f"a source of format {name!r} has no option {option!r}; {takes}.")
+    return reader(source, **options)
+
+
+def format_of(source: Any) -> str:
+    """What a source is read as unless told."""
+    if not isinstance(source, str | os.PathLike):
+        return "table"
+    return _ENDINGS.get(Path(source).suffix.lower(), "svmlight")

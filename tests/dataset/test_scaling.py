@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import sparse
+
+from linrank import LinrankError, RankingDataset, make_ranking
+from linrank.dataset.scaling import fit_scaling
+from strategies import datasets
+
+pytestmark = pytest.mark.kernels
+KINDS = ["standard", "min-max", "max-abs", "query"]
+
+
+def dense(X):
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
+def scaled_plainly(kind, data):
+    X = dense(data.features)
+    if kind == "query":
+        out = np.zeros_like(X)
+        for query in data.queries.ids:
+            rows = data.qid == query
+            least, most = X[rows].min(axis=0), X[rows].max(axis=0)
+            out[rows] = (X[rows] - least) / np.where(most > least, most - least, 1)
+        return out
+    if kind == "standard":
+        shift, scale = X.mean(axis=0), X.std(axis=0)
+    elif kind == "min-max":
+        shift, scale = X.min(axis=0), np.ptp(X, axis=0)
+    else:
+        shift, scale = 0.0, np.abs(X).max(axis=0)
+    return (X - shift) / np.where(scale > 1e-12, scale, 1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=datasets())
+def test_differences_within_a_query_are_as_by_definition(kind, data):
+    before = dense(data.features).copy()
+    scaled = fit_scaling(kind, data).apply(data.features, data.queries)
+    assert scaled.dtype == data.features.dtype
+    assert sparse.issparse(scaled) == sparse.issparse(data.features)
+    np.testing.assert_array_equal(dense(data.features), before)
+    ours, plain = dense(scaled), scaled_plainly(kind, data)
+    for query in data.queries.ids:
+        rows = np.flatnonzero(data.qid == query)
+        expected = plain[rows] - plain[rows[0]]
+        np.testing.assert_allclose(ours[rows] - ours[rows[0]], expected, atol=2e-5 if scaled.dtype == "f4" else 1e-9)
+    if not sparse.issparse(scaled):
+        np.testing.assert_allclose(ours, plain, atol=2e-5 if scaled.dtype == "f4" else 1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS[:3])
+@pytest.mark.parametrize("density", [1.0, 0.3])
+def test_folded_weights_rank_raw_features_as_the_weights_rank_scaled_ones(kind, density):
+    data, weights = make_ranking(5, 20, 8, density=density)
+    scaling = fit_scaling(kind, data)
+    scaled, raw = scaling.apply(data.features) @ weights, data.features @ scaling.fold(weights)
+    np.testing.assert_allclose(scaled - scaled[0], raw - raw[0], atol=1e-10)
+
+
+def test_a_scaling_fitted_on_one_set_applies_to_another():
+    train = RankingDataset.from_arrays([[0.0], [10.0]], [0, 1], qid=[1, 1])
+    assert fit_scaling("min-max", train).apply(np.array([[5.0], [20.0]])).tolist() == [[0.5], [2.0]]
+
+
+def test_misuse_is_refused():
+    data, weights = make_ranking(2, 3, 4)
+    with pytest.raises(LinrankError, match="cannot be folded"):
+        fit_scaling("query", data).fold(weights)
+    with pytest.raises(LinrankError, match="Pass qid"):
+        fit_scaling("query", data).apply(data.features)
+    with pytest.raises(LinrankError, match="fitted on 4 features, but there are 3"):
+        fit_scaling("standard", data).apply(data.features[:, :3])
+    with pytest.raises(LinrankError, match="unknown scaling 'z'"):
+        fit_scaling("z", data)

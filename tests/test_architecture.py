@@ -1,0 +1,91 @@
+"""The flow goes one way: a stage imports only stages to its left."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "linrank"
+
+# Modules that import no stage, the stages from left to right, and what stands on top of them all.
+FOUNDATION = ["arrays", "compiled", "errors", "files", "ordering", "_version"]
+STAGES = ["dataset", "reading", "executors", "objective", "solvers", "model", "measures", "experiments", "exporting"]
+TOP = ["estimators", "warmup", "cli", "__init__", "__main__"]
+RANK = {name: 0 for name in FOUNDATION} | {name: 1 + place for place, name in enumerate([*STAGES, *TOP])}
+
+
+def home(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """The parts of linrank a file imports, other than for type checking."""
+    found = set()
+    tree = ast.parse(path.read_text())
+    skipped = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("linrank.")}
+    return found
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_stage_imports_only_stages_to_its_left(path):
+    here = home(path)
+    assert here in RANK, f"{here} has no place in the flow: add it to the lists above"
+    for other in imports(path) - {here}:
+        assert RANK[other] < RANK[here] or here in FOUNDATION == other in FOUNDATION, f"{path} imports {other}"
+    if here in FOUNDATION:
+        assert imports(path) <= set(FOUNDATION)
+
+
+def modules_after(statement: str) -> set[str]:
+    script = f"import sys\n{statement}\nprint(' '.join(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import linrank; linrank.__version__; dir(linrank)",
+        "from linrank.cli import VERBS, main\n"
+        "from importlib import import_module\n"
+        "[import_module(f'linrank.cli.{verb}').parser().format_help() for verb in VERBS]",
+    ],
+    ids=["import linrank", "linrank VERB --help"],
+)
+def test_nothing_heavy_is_imported_before_it_is_used(statement):
+    heavy = {"numba", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy", "sklearn"}
+    assert not heavy & modules_after(statement)
+
+
+def test_only_the_estimators_import_scikit_learn():
+    assert not [
+        str(path) for path in FILES if "sklearn" in path.read_text() and home(path) not in ("estimators", "experiments")
+    ]
+
+
+def test_every_public_name_can_be_loaded():
+    import linrank
+
+    for name in linrank.__all__:
+        assert getattr(linrank, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        linrank.nonsense  # noqa: B018
