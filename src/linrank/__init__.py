@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
     from linrank.dataset.synthetic import make_ranking
     from linrank.errors import DataFormatError, LinrankError
+    from linrank.estimators.rank_svm import RankSVM
     from linrank.measures import evaluate, parse_measure, parse_measures
+    from linrank.model import LinearModel
     from linrank.reading.read import read
     from linrank.reading.trec import read_trec
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "DataFormatError": "errors",
     "LinrankError": "errors",
+    "LinearModel": "model",
+    "RankSVM": "estimators.rank_svm",
     "RankingDataset": "dataset.ranking_dataset",
     "evaluate": "measures",
     "make_ranking": "dataset.synthetic",
@@ -34,7 +38,9 @@ _HOMES = {
 
 __all__ = [
     "DataFormatError",
+    "LinearModel",
     "LinrankError",
+    "RankSVM",
     "RankingDataset",
     "__version__",
     "evaluate",

@@ -6,8 +6,8 @@ import numpy as np
 
 from linrank.compiled import kernel
 
-# Below this length moving elements one by one beats merging; the value hardly matters between 8 and 32.
-_SHORT_RUN = 12
+# Runs this short are put in order by comparing all their pairs, without a branch: quicker than merging them.
+_SHORT_RUN = 8
 
 
 @kernel
@@ -48,18 +48,20 @@ def _sort_queries(keys, rows, query_starts):  # type: ignore[no-untyped-def]
 
 @kernel
 def _sort(keys, rows, other_keys, other_rows):  # type: ignore[no-untyped-def]
-    """Sort `keys` ascending and stably, carrying `rows` along: insertion within short runs, then merging in pairs."""
+    """Sort `keys` ascending and stably, carrying `rows` along: short runs first, then merging them in pairs."""
     n = len(keys)
     in_order = 1
     while in_order < n and keys[in_order - 1] <= keys[in_order]:
         in_order += 1
     if in_order >= n:
         return
-    for start in range(0, n, _SHORT_RUN):
-        _insertion_sort(keys, rows, start, min(start + _SHORT_RUN, n))
-    from_keys, from_rows, to_keys, to_rows = keys, rows, other_keys, other_rows
+    whole = n - n % _SHORT_RUN
+    for start in range(0, whole, _SHORT_RUN):
+        _sort_short(keys, rows, start, _SHORT_RUN, other_keys, other_rows)
+    _sort_short(keys, rows, whole, n - whole, other_keys, other_rows)
+    from_keys, from_rows, to_keys, to_rows = other_keys, other_rows, keys, rows
+    in_place = False
     width = _SHORT_RUN
-    in_place = True
     while width < n:
         for start in range(0, n, 2 * width):
             middle = min(start + width, n)
@@ -74,16 +76,15 @@ def _sort(keys, rows, other_keys, other_rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _insertion_sort(keys, rows, start, stop):  # type: ignore[no-untyped-def]
-    for i in range(start + 1, stop):
-        key, row = keys[i], rows[i]
-        j = i
-        while j > start and keys[j - 1] > key:
-            keys[j] = keys[j - 1]
-            rows[j] = rows[j - 1]
-            j -= 1
-        keys[j] = key
-        rows[j] = row
+def _sort_short(keys, rows, start, n, to_keys, to_rows):  # type: ignore[no-untyped-def]
+    """Write each of n keys where as many come before it as are smaller, or equal and to its left."""
+    for i in range(n):
+        key = keys[start + i]
+        place = start
+        for j in range(n):
+            place += int(keys[start + j] <= key) if j < i else int(keys[start + j] < key)
+        to_keys[place] = key
+        to_rows[place] = rows[start + i]
 
 
 @kernel

@@ -47,6 +47,11 @@ class DenseFeatures:
         _dense_transposed_product(self.values, slopes, total)
         return total
 
+    def transposed_square_product(self, slopes: Vector, total: Vector) -> Vector:
+        """Add sum_i slopes_i x_i ** 2, feature by feature, to `total`."""
+        total += slopes @ np.square(self.values, dtype=np.float64)
+        return total
+
     def to_dense(self) -> NDArray[Any]:
         return self.values
 
@@ -84,6 +89,11 @@ class SparseFeatures:
     def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
         """Add sum_i slopes_i x_i to `total`, in float64."""
         _sparse_transposed_product(self.values, self.columns, self.starts, slopes, total)
+        return total
+
+    def transposed_square_product(self, slopes: Vector, total: Vector) -> Vector:
+        """Add sum_i slopes_i x_i ** 2, feature by feature, to `total`."""
+        _sparse_transposed_square_product(self.values, self.columns, self.starts, slopes, total)
         return total
 
     def to_csr(self) -> sparse.csr_array:
@@ -181,3 +191,10 @@ def _sparse_transposed_product(values, columns, starts, slopes, total):  # type:
         if slope != 0.0:
             for entry in range(starts[i], starts[i + 1]):
                 total[columns[entry]] += slope * values[entry]
+
+
+@kernel
+def _sparse_transposed_square_product(values, columns, starts, slopes, total):  # type: ignore[no-untyped-def]
+    for i in range(len(starts) - 1):
+        for entry in range(starts[i], starts[i + 1]):
+            total[columns[entry]] += slopes[i] * values[entry] * values[entry]

@@ -81,19 +81,21 @@ class Queries:
         if None in numbers:
             row = int(run_starts[runs.index(None)])
             raise LinrankError(f"qid is None in row {row}; every row belongs to a query. Drop or name such rows.")
-        return cls._from_runs(ids[run_starts], np.asarray(run_queries), run_starts, len(numbers), len(ids))
+        run_numbers = np.asarray(run_queries)
+        _, first_runs = np.unique(run_numbers, return_index=True)
+        return cls.from_runs(ids[run_starts[first_runs]], run_numbers, run_starts, len(ids))
 
     @classmethod
-    def _from_runs(
-        cls, run_ids: NDArray[Any], run_queries: Offsets, run_starts: Offsets, n_queries: int, n_rows: int
-    ) -> Queries:
-        """From runs of rows with one id each; `run_queries` numbers the ids by first appearance."""
-        if len(run_queries) == n_queries:
-            return cls(run_ids, np.append(run_starts, n_rows), None)
-        _, first = np.unique(run_queries, return_index=True)
+    def from_runs(cls, ids: NDArray[Any], run_queries: Offsets, run_starts: Offsets, n_rows: int) -> Queries:
+        """From runs of rows of one query each, no two runs in a row of the same one.
+
+        `ids` are the different ids in order of first appearance; `run_queries` numbers them in that order.
+        """
+        if len(run_queries) == len(ids):
+            return cls(ids, np.append(run_starts, n_rows), None)
         row_queries = np.repeat(run_queries, np.diff(np.append(run_starts, n_rows)))
         order = np.argsort(row_queries, kind="stable")
-        return cls(run_ids[first], offsets_from_sizes(np.bincount(row_queries, minlength=n_queries)), order)
+        return cls(ids, offsets_from_sizes(np.bincount(row_queries, minlength=len(ids))), order)
 
     @classmethod
     def from_sizes(cls, group: Any, n_rows: int) -> Queries:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linrank.arrays import Offsets, Vector
+from linrank.arrays import Indices, Offsets, Vector, for_kernels
+from linrank.compiled import kernel
 from linrank.dataset.features import Features
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.ordering import order_ascending
 
 # Half of a common second-level cache: the block's features stay there between the product with the weights
 # and the transposed product with the slopes.
@@ -20,16 +22,18 @@ BLOCK_BYTES = 1 << 19
 class QueryBlock:
     """Consecutive whole queries; query q has the rows `query_starts[q]:query_starts[q + 1]` of the block.
 
-    `first_row` and `first_query` say where the block stands in the grouped order of its dataset.
+    `levels` numbers the distinct labels of each query in ascending order from 0, and `level_counts` says how many there
+    are. `first_row` says where the block stands in the grouped order of its dataset.
     """
 
     features: Features
     labels: Vector
+    levels: Indices
+    level_counts: Offsets
     query_starts: Offsets
     document_weights: Vector
     query_weights: Vector
     first_row: int
-    first_query: int
 
     @property
     def n_documents(self) -> int:
@@ -39,6 +43,27 @@ class QueryBlock:
     def n_queries(self) -> int:
         return len(self.query_starts) - 1
 
+    @classmethod
+    def of(
+        cls,
+        features: Features,
+        labels: Vector,
+        query_starts: Offsets,
+        document_weights: Vector,
+        query_weights: Vector,
+        first_row: int = 0,
+    ) -> QueryBlock:
+        """A block with its levels found."""
+        order = np.empty(len(labels), dtype=np.int64)
+        sorted_labels = np.empty(len(labels))
+        order_ascending(labels, query_starts, order, sorted_labels)
+        levels = np.empty(len(labels), dtype=np.int32)
+        level_counts = np.empty(len(query_starts) - 1, dtype=np.int64)
+        _find_levels(order, sorted_labels, query_starts, levels, level_counts)
+        return cls(
+            features, labels, levels, level_counts, query_starts, document_weights, query_weights, first_row
+        )
+
 
 def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> list[QueryBlock]:
     """Cut a dataset into blocks of at most `block_bytes` of features; a larger query is a block of its own.
@@ -47,7 +72,7 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
     """
     features = dataset.grouped_features()
     queries = dataset.queries
-    labels = queries.grouped(dataset.labels)
+    labels = for_kernels(queries.grouped(dataset.labels))
     document_weights = None if dataset.document_weights is None else queries.grouped(dataset.document_weights)
     bounds = _block_bounds(queries.starts, features, block_bytes)
     # Without weights every block reads the same ones: no memory a document.
@@ -56,7 +81,7 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
     for first_query, stop_query in bounds:
         start, stop = int(queries.starts[first_query]), int(queries.starts[stop_query])
         blocks.append(
-            QueryBlock(
+            QueryBlock.of(
                 features.rows(start, stop),
                 labels[start:stop],
                 queries.starts[first_query : stop_query + 1] - start,
@@ -65,7 +90,6 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
                 if dataset.query_weights is None
                 else dataset.query_weights[first_query:stop_query],
                 start,
-                first_query,
             )
         )
     return blocks
@@ -84,3 +108,15 @@ def _block_bounds(starts: Offsets, features: Features, block_bytes: int) -> Sequ
         bounds.append((first, stop))
         first = stop
     return bounds
+
+
+@kernel
+def _find_levels(order, sorted_labels, query_starts, levels, level_counts):  # type: ignore[no-untyped-def]
+    """Number the distinct labels of each query in ascending order from 0; `order` sorts each query by label."""
+    for query in range(len(query_starts) - 1):
+        level = -1
+        for p in range(query_starts[query], query_starts[query + 1]):
+            if p == query_starts[query] or sorted_labels[p] != sorted_labels[p - 1]:
+                level += 1
+            levels[order[p]] = level
+        level_counts[query] = level + 1

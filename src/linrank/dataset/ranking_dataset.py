@@ -20,7 +20,8 @@ from linrank.errors import LinrankError
 if TYPE_CHECKING:
     from linrank.dataset.summary import DatasetSummary
 
-_DOCID = re.compile(r"docid\s*=\s*(\S+)", re.IGNORECASE)
+# ASCII: an id may hold any other kind of space, as it may in TREC files.
+_DOCID = re.compile(r"docid\s*=\s*(\S+)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -51,7 +52,7 @@ class TextColumn(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         letters = self.letters.tobytes()
         bounds = self.starts.tolist()
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in pairwise(bounds):
             yield letters[start:stop].decode(errors="replace")
 
     def __eq__(self, other: object) -> bool:

@@ -29,7 +29,7 @@ _GAINS = ("standard", "letor", "linear", "trec")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What measures of one name have in common: their parameters with the defaults, and whether a cut-off makes sense."""
+    """What measures of one name have in common: parameters with their defaults, and whether a cut-off makes sense."""
 
     name: str
     written: str
@@ -178,7 +178,9 @@ class Measure:
     ) -> Measure: ...
     @overload
     def __call__(self, labels: Any, scores: Any, *, qid: Any) -> float: ...
-    def __call__(self, labels: Any = None, scores: Any = None, *, qid: Any = None, **parameters: Any) -> Measure | float:
+    def __call__(
+        self, labels: Any = None, scores: Any = None, *, qid: Any = None, **parameters: Any
+    ) -> Measure | float:
         """Return this measure with other parameters, or its mean for plain arrays: `NDCG(labels, scores, qid=qid)`."""
         if labels is None and scores is None and qid is None:
             return self._varied(parameters)
@@ -188,7 +190,9 @@ class Measure:
                 f"or {self.written}(parameter=value) for a variant, not both."
             )
         if qid is None:
-            raise LinrankError(f"{self} is a mean over queries. Pass qid, one value a row that tells the queries apart.")
+            raise LinrankError(
+                f"{self} is a mean over queries. Pass qid, one value a row that tells the queries apart."
+            )
         from linrank.measures.judgements import Judgements
 
         return self.mean(scores, Judgements.from_arrays(labels, qid=qid))

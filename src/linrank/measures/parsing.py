@@ -9,14 +9,15 @@ from typing import Any, NoReturn
 from linrank.errors import LinrankError
 from linrank.measures.measures import FAMILIES, PARAMETERS, Measure, nearest
 
-_TOKEN = re.compile(r"\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)|(?P<word>[a-z][\w-]*)|(?P<mark>[(),=@]))", re.I)
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_TOKEN = re.compile(rf"\s*(?:(?P<number>{_NUMBER})|(?P<word>[a-z][\w-]*)|(?P<mark>[(),=@]))", re.IGNORECASE)
 
 # Other names in use, beside the measures' own; capitals, hyphens and underscores make no difference.
-_ALIASES = {"ap": "map", "precision": "p", "rr": "mrr", "tau": "kendall_tau", "winner_takes_all": "wta"}
+_ALIASES = {"ap": "map", "precision": "p", "rr": "mrr", "tau": "kendall_tau"}
 
 
 def parse_measure(text: str) -> Measure:
-    """Read one measure: `name`, `name@cutoff`, `name(definition, parameter=value)@cutoff`, as `str(measure)` prints it.
+    """Read one measure, as `str(measure)` prints it: `name(definition, parameter=value)@cutoff`.
 
     Parameters
     ----------
@@ -26,12 +27,12 @@ def parse_measure(text: str) -> Measure:
     tokens = _Tokens(text)
     measure = _read_measure(tokens)
     if not tokens.at_end:
-        tokens.fail("expected nothing more here; use parse_measures for a list")
+        tokens.fail("expected nothing more; parse_measures reads a list.")
     return measure
 
 
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Read a list of measures, each once, in the order given.
+    """Read a list of measures, each kept once, in the order given.
 
     Parameters
     ----------
@@ -43,70 +44,102 @@ def parse_measures(text: str | Measure | Iterable[str | Measure]) -> tuple[Measu
     if not isinstance(text, str):
         return tuple(dict.fromkeys(measure for part in text for measure in parse_measures(part)))
     tokens = _Tokens(text)
-    measures: list[Measure] = []
+    measures = [_read_measure(tokens)]
     while not tokens.at_end:
-        if tokens.kind == "number":
-            if not measures or measures[-1].cutoff is None:
-                tokens.fail("a cut-off must follow a measure with one, as in ndcg@1,3,5")
-            measures.append(measures[-1] @ _read_cutoff(tokens))
+        tokens.take_mark(",")
+        if tokens.kind == "number" and measures[-1].cutoff is not None:
+            measures.append(tokens.make(tokens.place, measures[-1], cutoff=_number(tokens.take("number", "a cut-off"))))
         else:
             measures.append(_read_measure(tokens))
-        if tokens.take_mark(",") and tokens.at_end:
-            tokens.fail("expected a measure after the comma")
-    if not measures:
-        tokens.fail("expected at least one measure, such as ndcg@10")
     return tuple(dict.fromkeys(measures))
 
 
 class _Tokens:
-    """The words, numbers and marks of a text, read one by one, with the place for an error message."""
+    """The words, numbers and marks of a text, taken one by one, with their places for the error messages."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._position = 0
-        self._read()
+        self._advance(0)
 
-    def _read(self) -> None:
-        found = _TOKEN.match(self.text, self._position)
+    def _advance(self, position: int) -> None:
+        found = _TOKEN.match(self.text, position)
         self.kind = found.lastgroup if found else None
-        self.value = found[found.lastgroup] if found and found.lastgroup else ""
-        self._start = found.start(found.lastgroup) if found and found.lastgroup else self._position
-        self._next = found.end() if found else self._position
-        self.at_end = found is None and not self.text[self._position :].strip()
+        self.value = found[self.kind] if found and self.kind else ""
+        self._end = found.end() if found else position
+        self.place = self._end - len(self.value)
+        self.at_end = found is None and not self.text[position:].strip()
 
     def take(self, kind: str, expected: str) -> str:
         if self.kind != kind:
-            self.fail(f"expected {expected}")
+            self.fail(f"expected {expected}.")
         value = self.value
-        self._position = self._next
-        self._read()
+        self._advance(self._end)
         return value
 
     def take_mark(self, mark: str) -> bool:
-        if self.kind != "mark" or self.value != mark:
-            return False
-        self.take("mark", mark)
-        return True
+        found = self.kind == "mark" and self.value == mark
+        if found:
+            self._advance(self._end)
+        return found
 
-    def fail(self, message: str, start: int | None = None) -> NoReturn:
-        place = self._start if start is None else start
+    def fail(self, message: str, place: int | None = None) -> NoReturn:
+        place = self.place if place is None else place
         rest = self.text[place:].strip()
-        found = f"at {rest!r}" if rest else "at its end"
-        raise LinrankError(f"measure {self.text!r}, {found} (character {place + 1}): {message}") from None
+        where = f", at {rest!r} (character {place + 1})" if rest else ", at its end"
+        raise LinrankError(f"measure {self.text!r}{where if place else ''}: {message}") from None
 
-    @property
-    def start(self) -> int:
-        return self._start
+    def make(self, place: int, measure: Measure, cutoff: Any, parameters: dict[str, Any] | None = None) -> Measure:
+        """The measure with what was read, or its complaint with the place."""
+        try:
+            varied = measure(**parameters) if parameters else measure
+            return varied if cutoff is None else varied @ cutoff
+        except LinrankError as error:
+            self.fail(str(error), place)
 
 
 def _read_measure(tokens: _Tokens) -> Measure:
-    start = tokens.start
+    place = tokens.place
     name = _measure_name(tokens)
-    parameters = _read_parameters(tokens, name) if tokens.take_mark("(") else {}
-    try:
-        measure = Measure(name, **parameters)
-        return measure @ _read_cutoff(tokens) if tokens.take_mark("@") else measure
-    except LinrankError as error:
-        if str(error).startswith("measure "):
-            raise
-        tokens.fail(str(error), start)
+    parameters = _read_parameters(tokens) if tokens.take_mark("(") else None
+    cutoff = _number(tokens.take("number", "a cut-off after @, such as @10")) if tokens.take_mark("@") else None
+    return tokens.make(place, Measure(name), cutoff, parameters)
+
+
+def _measure_name(tokens: _Tokens) -> str:
+    place = tokens.place
+    text = tokens.take("word", "a measure, such as ndcg@10")
+    names = {_plain(name): name for name in FAMILIES} | _ALIASES
+    if _plain(text) not in names:
+        tokens.fail(f"there is no measure {text!r}{nearest(text, FAMILIES)}", place)
+    return names[_plain(text)]
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace("_", "").replace("-", "")
+
+
+def _read_parameters(tokens: _Tokens) -> dict[str, Any]:
+    parameters: dict[str, Any] = {}
+    while not tokens.take_mark(")"):
+        if parameters and not tokens.take_mark(","):
+            tokens.fail("expected a comma or a closing bracket.")
+        place = tokens.place
+        word = tokens.take("word", "a definition, or a parameter such as rel=2").lower()
+        if tokens.take_mark("="):
+            parameter = word
+            value = (
+                tokens.take("word", "").lower() if tokens.kind == "word" else _number(tokens.take("number", "a value"))
+            )
+        else:
+            parameter, value = "definition", word
+        if parameter not in PARAMETERS:
+            tokens.fail(f"there is no parameter {parameter!r}{nearest(parameter, PARAMETERS)}", place)
+        if parameter in parameters:
+            tokens.fail(f"{parameter} is given twice; keep one.", place)
+        parameters[parameter] = value
+    return parameters
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return int(value) if value.is_integer() else value

@@ -54,7 +54,7 @@ def fill_missing(
         _fill_with_query_min(features, queries)
     elif rule != "keep":
         number = float(rule)
-        if abs(number) > np.finfo(values.dtype).max:
+        if abs(number) > float(np.finfo(values.dtype).max):
             raise LinrankError(f"missing={number!r} does not fit {values.dtype}. Use a smaller number or float64.")
         for piece in _pieces(values):
             piece[np.isnan(piece)] = number
@@ -67,13 +67,14 @@ def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
 
 
 def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str]) -> None:
+    is_sparse: bool = sparse.issparse(features)
     passed = 0
     for piece in _pieces(values):
         missing = np.argwhere(np.isnan(piece))
         if len(missing):
             place = passed + int(missing[0, 0])
-            if sparse.issparse(features):
-                row = int(np.searchsorted(features.indptr, place, side="right")) - 1
+            if is_sparse:
+                row = int(features.indptr.searchsorted(place, side="right")) - 1
                 column = int(features.indices[place])
             else:
                 row, column = place, int(missing[0, 1])
@@ -85,9 +86,10 @@ def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str]) -
 
 
 def _fill_with_query_min(features: Any, queries: Queries) -> None:
+    is_sparse: bool = sparse.issparse(features)
     rows: Offsets = np.arange(features.shape[0]) if queries.order is None else queries.order
     least = np.full(features.shape[1], np.nan, dtype=features.dtype)
-    if sparse.issparse(features):
+    if is_sparse:
         columns = features.indices.astype(np.int32, copy=False)
         row_starts = features.indptr.astype(np.int64, copy=False)
         counts = np.zeros(features.shape[1], dtype=np.int64)

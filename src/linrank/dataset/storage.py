@@ -1,0 +1,247 @@
+"""The on-disk form: one file whose arrays are mapped into memory, so that opening it reads next to nothing."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from linrank.arrays import Offsets
+from linrank.dataset.features import SparseFeatures, as_features
+from linrank.dataset.queries import Queries
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.storage_layout import Layout, Section, read_layout, write_layout
+from linrank.dataset.text_column import TextColumn
+from linrank.errors import DataFormatError, LinrankError
+from linrank.files import replacing
+
+_BYTES_AT_A_TIME = 1 << 23
+_LARGEST_INT32 = 2**31 - 1
+
+
+def save_dataset(dataset: RankingDataset, path: str | os.PathLike[str]) -> None:
+    """Write a dataset in linrank's own form; what is opened again equals it to the last bit.
+
+    The same data give the same bytes. Entries of a CSR matrix are stored in ascending order, repeated ones added up.
+
+    Parameters
+    ----------
+    dataset : RankingDataset
+        Query ids may be numbers, text, or an object array of numbers and text.
+    path : where to, by custom `train.linrank`; what stands there is replaced only when all is written
+    """
+    arrays = _arrays_of(dataset)
+    layout = Layout.of(
+        arrays,
+        n_documents=dataset.n_documents,
+        n_features=dataset.n_features,
+        n_queries=dataset.n_queries,
+        feature_names=dataset.feature_names,
+        query_ids=None if "query_ids" in arrays else _python_ids(dataset.queries.ids),
+    )
+    with replacing(path, "wb") as file:
+        checksums = {name: _write_array(file, arrays[name], section) for name, section in layout.sections.items()}
+        write_layout(file, layout.with_checksums(checksums))
+
+
+def open_dataset(path: str | os.PathLike[str]) -> RankingDataset:
+    """Open a file that `save_dataset` wrote: its arrays are read from disk where and when they are touched.
+
+    Opening reads the header and the query ids, and checks them; `verify_dataset` checks the rest.
+    The arrays may be written to, but what is written stays in memory: the file is never changed.
+    (Data larger than memory may be mapped read-only, where the system refuses to promise memory for changes.)
+    """
+    source = os.fspath(path)
+    with _opened(source) as file:
+        layout = read_layout(file, source)
+        return _dataset(file, layout)
+
+
+def verify_dataset(path: str | os.PathLike[str]) -> None:
+    """Read all of a file that `save_dataset` wrote; raise DataFormatError at the first damage."""
+    source = os.fspath(path)
+    with _opened(source) as file:
+        layout = read_layout(file, source)
+        for name in layout.sections:
+            _check_sum(file, layout, name)
+        dataset = _dataset(file, layout)
+        if problem := _problem(dataset):
+            raise layout.damage(problem)
+
+
+def _opened(source: str) -> IO[bytes]:
+    try:
+        return Path(source).open("rb")
+    except OSError as error:
+        raise DataFormatError(source, None, f"cannot be read: {error.strerror}. Check the path.") from None
+
+
+def _arrays_of(dataset: RankingDataset) -> dict[str, NDArray[Any]]:
+    """The arrays of a dataset by the names they have in the file, as views wherever possible."""
+    arrays: dict[str, NDArray[Any] | None] = {}
+    if dataset.is_sparse:
+        if dataset.n_features > _LARGEST_INT32:
+            raise LinrankError(
+                f"there are {dataset.n_features} features; a file holds at most {_LARGEST_INT32}. Hash them to fewer."
+            )
+        features = as_features(dataset.features)
+        assert isinstance(features, SparseFeatures)
+        # Half the size, and what scipy itself would use; beyond, scipy's operations widen the columns as they run.
+        fits = features.starts[-1] <= _LARGEST_INT32
+        arrays["row_starts"] = features.starts.astype(np.int32) if fits else features.starts
+        arrays["columns"] = features.columns
+        arrays["values"] = features.values
+    else:
+        arrays["features"] = np.asarray(dataset.features)
+    queries, comments = dataset.queries, dataset.comments
+    arrays["query_starts"] = queries.starts
+    # Python objects go into the header, one by one.
+    arrays["query_ids"] = None if queries.ids.dtype.hasobject else queries.ids
+    arrays["order"] = queries.order
+    arrays["labels"] = dataset.labels
+    arrays["document_weights"] = dataset.document_weights
+    arrays["query_weights"] = dataset.query_weights
+    arrays["comment_starts"] = None if comments is None else comments.starts
+    arrays["comment_letters"] = None if comments is None else comments.letters
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _python_ids(ids: NDArray[Any]) -> tuple[str | int | float, ...]:
+    values = tuple(value.item() if isinstance(value, np.generic) else value for value in ids)
+    for query, value in enumerate(values):
+        if not isinstance(value, str | int | float):
+            raise LinrankError(
+                f"the id of query {query} is {value!r}, a {type(value).__name__}; a file holds ids that are numbers "
+                "or text. Turn the ids into text: qid=[str(value) for value in qid]."
+            )
+    return values
+
+
+def _write_array(file: IO[bytes], array: NDArray[Any], section: Section) -> int:
+    """Write an array in its place, piece by piece; return its checksum."""
+    file.seek(section.offset)
+    checksum = 0
+    if array.size:
+        rows = max(1, _BYTES_AT_A_TIME // (section.n_bytes // len(array)))
+        for start in range(0, len(array), rows):
+            piece = np.ascontiguousarray(array[start : start + rows], dtype=section.dtype).view(np.uint8)
+            file.write(piece.data)
+            checksum = zlib.crc32(piece.data, checksum)
+    return checksum
+
+
+def _check_sum(file: IO[bytes], layout: Layout, name: str) -> None:
+    section = layout.sections[name]
+    file.seek(section.offset)
+    left, checksum = section.n_bytes, 0
+    while left:
+        piece = file.read(min(left, _BYTES_AT_A_TIME))
+        checksum = zlib.crc32(piece, checksum)
+        left = left - len(piece) if piece else 0
+    if checksum != section.checksum:
+        raise layout.damage(f"the array {name!r} is not what was written (its checksum differs)")
+
+
+def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
+    arrays = {name: _mapped(file, section) for name, section in layout.sections.items()}
+    for name in ("query_starts", "query_ids"):
+        if name in layout.sections:
+            _check_sum(file, layout, name)
+    starts = arrays["query_starts"]
+    if starts[0] != 0 or starts[-1] != layout.n_documents or (np.diff(starts) < 1).any():
+        raise layout.damage(f"its queries do not follow one another up to document {layout.n_documents}")
+    comments = None
+    if "comment_starts" in arrays:
+        comments = TextColumn(arrays["comment_letters"], arrays["comment_starts"])
+        if comments.starts[0] != 0 or comments.starts[-1] != len(comments.letters):
+            raise layout.damage("its comments do not fill the place they have")
+    return RankingDataset(
+        _mapped_csr(arrays, layout) if "values" in arrays else arrays["features"],
+        arrays["labels"],
+        Queries(_ids(arrays, layout), starts, arrays.get("order")),
+        layout.feature_names,
+        comments,
+        arrays.get("document_weights"),
+        arrays.get("query_weights"),
+    )
+
+
+def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:
+    if section.n_bytes == 0:
+        return np.empty(section.shape, dtype=section.dtype)
+    place: dict[str, Any] = {"dtype": section.dtype, "offset": section.offset, "shape": section.shape}
+    try:
+        # Copy-on-write: not marked read-only, for which every kernel would be compiled anew.
+        mapped = np.memmap(file, mode="c", **place)
+    except OSError:
+        # Such a map may count as memory in use, and more of that than there is is refused.
+        mapped = np.memmap(file, mode="r", **place)
+    # A plain array, and (a copy, on a big-endian machine only) in the machine's byte order.
+    return np.asarray(mapped, dtype=section.dtype.newbyteorder("="))
+
+
+def _mapped_csr(arrays: dict[str, NDArray[Any]], layout: Layout) -> sparse.csr_array:
+    row_starts, columns, values = arrays["row_starts"], arrays["columns"], arrays["values"]
+    if row_starts[0] != 0 or row_starts[-1] != len(values):
+        raise layout.damage("the rows of its features do not fill the place they have")
+    # The usual constructor may copy the columns to the type of the row starts, and the flag saves a scan of them.
+    matrix = sparse.csr_array((layout.n_documents, layout.n_features), dtype=values.dtype)
+    matrix.indptr, matrix.indices, matrix.data = row_starts, columns, values
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def _ids(arrays: dict[str, NDArray[Any]], layout: Layout) -> NDArray[Any]:
+    if layout.query_ids is None:
+        return arrays["query_ids"]
+    ids = np.empty(layout.n_queries, dtype=object)
+    ids[:] = layout.query_ids
+    return ids
+
+
+def _problem(dataset: RankingDataset) -> str | None:
+    """What is wrong with the content of arrays that are as they were written, if anything."""
+    if not np.isfinite(dataset.labels).all():
+        row = int(np.flatnonzero(~np.isfinite(dataset.labels))[0])
+        return f"the label in row {row} is {dataset.labels[row]}; labels are finite numbers"
+    for name in ("document_weights", "query_weights"):
+        weights = getattr(dataset, name)
+        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+            return f"{name} holds a number that is negative or not finite"
+    order = dataset.queries.order
+    if order is not None and not _is_permutation(order):
+        return "the order of its rows names a row twice, or one that is not there"
+    if dataset.comments is not None and (np.diff(dataset.comments.starts) < 0).any():
+        return "a comment ends before it starts"
+    return _problem_of_rows(dataset.features) if sparse.issparse(dataset.features) else None
+
+
+def _is_permutation(order: Offsets) -> bool:
+    if order.min(initial=0) < 0 or order.max(initial=-1) >= len(order):
+        return False
+    seen = np.zeros(len(order), dtype=bool)
+    seen[order] = True
+    return bool(seen.all())
+
+
+def _problem_of_rows(features: Any) -> str | None:
+    row_starts, columns = features.indptr, features.indices
+    if (np.diff(row_starts) < 0).any():
+        return "a row of its features ends before it starts"
+    entries = _BYTES_AT_A_TIME // columns.itemsize
+    for start in range(0, len(columns), entries):
+        # One entry of overlap, so that every pair of neighbours is looked at.
+        piece = columns[max(0, start - 1) : start + entries]
+        if piece.min() < 0 or piece.max() >= features.shape[1]:
+            return f"a row has an entry outside its {features.shape[1]} columns"
+        falls = np.flatnonzero(piece[1:] <= piece[:-1]) + max(1, start)
+        row = np.searchsorted(row_starts, falls)
+        # Columns may fall only where a new row starts.
+        if (row_starts[np.minimum(row, len(row_starts) - 1)] != falls).any():
+            return "the columns of a row do not ascend"
+    return None

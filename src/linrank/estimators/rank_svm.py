@@ -1,0 +1,230 @@
+"""RankSVM: exact linear ranking on all preference pairs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+from linrank.estimators.base import LinearRanker, Patience
+from linrank.executors.local import Threads
+from linrank.measures import parse_measure
+from linrank.objective.objective import RankingObjective
+from linrank.objective.pair_losses import Hinge, PairLoss, SquaredHinge
+from linrank.objective.penalties import L2
+from linrank.objective.placement import PlacedData
+from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
+from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.smoothed_newton import SmoothedNewton
+from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.tron import TRON
+
+_LOSSES: dict[str, type] = {"squared_hinge": SquaredHinge, "hinge": Hinge}
+_SUMS = {"auto": DIRECT_UP_TO, "direct": 2**62, "tree": 0}
+_FORMULAS = {
+    "squared_hinge": "w.w / 2 + C * sum over pairs of max(0, 1 - w.(x_i - x_j))^2",
+    "hinge": "w.w / 2 + C * sum over pairs of max(0, 1 - w.(x_i - x_j))",
+}
+
+
+class RankSVM(LinearRanker):
+    """Linear RankSVM, trained exactly on all preference pairs without listing them (Lee & Lin, 2014).
+
+    Minimises `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j)) ** 2` (or without the square) over the weights w; the sum is
+    over the pairs of documents of one query of which the first has the higher label. O(l log k) a pass for l documents
+    with k labels.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the loss, which is a sum over pairs, as in LIBLINEAR.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        The paper's L2 loss and L1 loss.
+    pairs : {"all", "adjacent"}, default="all"
+        All preference pairs, or only those of neighbouring labels of the query.
+    solver : {"newton", "tron", "smoothed"}, default=None
+        "newton" (the default for the squared hinge): preconditioned Newton-CG. "tron": the paper's trust-region
+        method, for reference. "smoothed" (the default, and only one, for the hinge): Newton on ever sharper corners.
+    tol : float, default=None
+        For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement. For "tron" (1e-3): the length of
+        the gradient relative to that at 0. For "smoothed" (1e-4): the duality gap relative to f.
+    max_iter : int, default=100
+    max_seconds : float, default=None
+        Stop after this time, at the last point.
+    sums : {"auto", "direct", "tree"}, default="auto"
+        How sums over pairs are computed: one running sum a label, or a tree over labels; the same result.
+    patience : int, default=None
+        With an `eval_set`: stop after this many iterations without a better `eval_measure` on the last set, and keep
+        the best weights.
+    eval_measure : str, default="ndcg@10"
+    warm_start : bool, default=False
+        Start from the last `coef_`.
+    n_threads : int, default=None
+        All processors. The result is the same to the last bit for any number.
+    progress : callable, default=None
+        Called with an `Iteration` (prints as one line) after each iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    objective_ : float
+        The value of the objective.
+    gap_ : float
+        A certified bound on `objective_` minus the least value there is.
+    n_iter_ : int
+    history_ : tuple of Iteration
+    solution_ : Solution
+    eval_history_ : list of list of float
+        The `eval_measure` on each set of `eval_set`, iteration by iteration.
+
+    Examples
+    --------
+    >>> from linrank import RankSVM, make_ranking
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = RankSVM(C=1.0).fit(data.features, data.labels, qid=data.qid)
+    >>> model.coef_.shape
+    (10,)
+    """
+
+    method = "ranksvm"
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        loss: str = "squared_hinge",
+        pairs: str = "all",
+        solver: str | None = None,
+        tol: float | None = None,
+        max_iter: int = 100,
+        max_seconds: float | None = None,
+        sums: str = "auto",
+        patience: int | None = None,
+        eval_measure: str = "ndcg@10",
+        warm_start: bool = False,
+        n_threads: int | None = None,
+        progress: Callable[[Iteration], object] | None = None,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.pairs = pairs
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.sums = sums
+        self.patience = patience
+        self.eval_measure = eval_measure
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @property
+    def objective(self) -> str:  # type: ignore[override]
+        return _FORMULAS[self.loss]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> Self:
+        """Train on documents X with labels y.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels, any finite numbers; higher is better
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : one weight a document; a pair weighs the product of its two
+        query_weight : one weight a query, in order of first appearance
+        eval_set : list of (X, y) to measure after each iteration, with `eval_qid` or `eval_group` for each
+        """
+        solver = self._solver()
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        watching = Patience(self._validation(eval_set, eval_qid, eval_group), parse_measure(self.eval_measure), self.patience)
+        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
+        with Threads(self.n_threads) as executor:
+            solution = solver.minimize(self._objective(dataset, executor), start, watch=self._watch(watching))
+        self._keep(solution, watching)
+        return self
+
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
+        how = PairSums(self.pairs, _SUMS[self.sums])  # type: ignore[arg-type]
+        return RankingObjective(self._loss(), L2(), self.C, PlacedData.of(dataset, executor), how)
+
+    def _loss(self) -> PairLoss:
+        made: PairLoss = _LOSSES[self.loss]()
+        return made
+
+    def _solver(self) -> NewtonCG | TRON | SmoothedNewton:
+        """Everything that cannot work is refused here, before any work."""
+        _check_choice("loss", self.loss, _LOSSES)
+        _check_choice("pairs", self.pairs, ("all", "adjacent"))
+        _check_choice("sums", self.sums, _SUMS)
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise LinrankError(f"C={self.C}; the weight of the loss must be a positive number.")
+        if self.tol is not None and not self.tol > 0:
+            raise LinrankError(f"tol={self.tol}; use a positive number, or None for the solver's own.")
+        if self.max_iter < 1:
+            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
+        solver = self.solver or ("newton" if self.loss == "squared_hinge" else "smoothed")
+        _check_choice("solver", solver, ("newton", "tron", "smoothed"))
+        if (self.loss == "hinge") != (solver == "smoothed"):
+            remedy = "'smoothed'" if self.loss == "hinge" else "'newton' or 'tron'"
+            raise LinrankError(f"solver={solver!r} cannot minimise loss={self.loss!r}; use solver={remedy}.")
+        limits = {"max_iterations": self.max_iter, "max_seconds": self.max_seconds or np.inf}
+        tolerance = {} if self.tol is None else {"tolerance": self.tol}
+        made = {"newton": NewtonCG, "tron": TRON, "smoothed": SmoothedNewton}[solver]
+        return made(**limits, **tolerance)  # type: ignore[arg-type]
+
+    def _watch(self, watching: Patience) -> Watch | None:
+        if self.progress is None and not watching.active:
+            return None
+
+        def watch(line: Iteration, weights: Vector) -> bool:
+            if self.progress is not None:
+                self.progress(line)
+            return watching.active and watching(weights)
+
+        return watch
+
+    def _keep(self, solution: Solution, watching: Patience) -> None:
+        self.solution_ = solution
+        self.coef_ = solution.weights
+        if self.patience is not None and watching.best_weights is not None:
+            self.coef_ = watching.best_weights
+        self.objective_ = solution.value
+        self.gap_ = solution.certified_gap
+        self.n_iter_ = solution.iterations
+        self.history_ = solution.history
+        self.eval_history_ = watching.values
+        if solution.interrupted:
+            # The last point is kept above; the caller still learns that Ctrl-C was pressed.
+            raise KeyboardInterrupt
+        if not solution.converged and self.patience is None and self.max_seconds is None:
+            warnings.warn(
+                f"not converged: {solution.message}; (f - min f) / f is about {solution.estimated_gap / solution.value:.1e}. "
+                "Raise max_iter, or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _check_choice(name: str, value: Any, known: Any) -> None:
+    if value not in known:
+        raise LinrankError(f"{name}={value!r}; use one of {', '.join(repr(word) for word in known)}.")

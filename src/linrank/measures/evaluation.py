@@ -1,0 +1,213 @@
+"""Evaluating scores by many measures at once: each query is sorted once, and queries are spread over threads."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Offsets, Vector, for_kernels
+from linrank.errors import LinrankError
+from linrank.measures.judgements import Judged
+from linrank.measures.measures import Measure
+from linrank.measures.parsing import parse_measures
+from linrank.measures.ranked_queries import RankedQueries, has_exponential_gain
+from linrank.measures.significance import bootstrap_interval
+
+# Documents a task takes on: small enough for a processor's cache, large enough that starting it costs nothing.
+_RANGE_DOCUMENTS = 1 << 15
+
+# 2^y is a float64 up to 2^1023; this leaves room for sums over any number of documents.
+_LARGEST_EXPONENT = 960
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The values of several measures for the same scores.
+
+    Attributes
+    ----------
+    query_ids : ndarray of shape (n_queries,)
+    per_query : mapping from each measure to its value of each query, NaN where it is skipped
+    mean : mapping from each measure to its mean over queries; pairwise accuracy's is over all pairs
+    """
+
+    query_ids: NDArray[Any]
+    per_query: Mapping[Measure, Vector]
+    mean: Mapping[Measure, float]
+    _weights: Mapping[Measure, Vector]
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return tuple(self.mean)
+
+    def interval(
+        self, measure: Measure | str, level: float = 0.95, n_resamples: int = 2000, random_state: int = 0
+    ) -> tuple[float, float]:
+        """Return a bootstrap confidence interval of the mean, from queries drawn with replacement.
+
+        Parameters
+        ----------
+        measure : one of those evaluated
+        level : share of resamples that lie within, between 0 and 1
+        n_resamples : how often as many queries as there are are drawn
+        random_state : the same gives the same interval
+        """
+        (wanted,) = parse_measures(measure)
+        if wanted not in self.per_query:
+            known = ", ".join(map(str, self.measures))
+            raise LinrankError(f"{wanted} was not evaluated; there are {known}. Add it to the measures.")
+        return bootstrap_interval(
+            self.per_query[wanted],
+            weights=self._weights.get(wanted),
+            level=level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists and numbers under the measures' names, for JSON; None stands for a skipped query."""
+        return {
+            "queries": self.query_ids.tolist(),
+            "mean": {str(measure): _or_none(value) for measure, value in self.mean.items()},
+            "per_query": {str(m): [_or_none(v) for v in values.tolist()] for m, values in self.per_query.items()},
+        }
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def evaluate(
+    scores: Any, dataset: Judged, measures: str | Measure | Iterable[str | Measure], *, n_threads: int | None = None
+) -> Evaluation:
+    """Evaluate scores by several measures, sorting each query once.
+
+    Parameters
+    ----------
+    scores : array of shape (n_documents,)
+        In the order of the dataset's rows; higher is better. Infinite ones are fine, NaN is an error.
+    dataset : RankingDataset or Judgements
+    measures : Measure, text, or several of them
+        Such as `[NDCG @ 10, MAP]` or "ndcg@1,3,5,10 map".
+    n_threads : int, optional
+        All available ones unless given. The result is the same to the last bit for any number.
+
+    Returns
+    -------
+    Evaluation
+        With `per_query`, `mean` and `interval`.
+    """
+    wanted = parse_measures(measures)
+    queries = dataset.queries
+    _check_measures(wanted, dataset)
+    checked = _checked_scores(scores, queries.n_documents)
+    grouped_scores = for_kernels(queries.grouped(checked))
+    grouped_labels = for_kernels(queries.grouped(dataset.labels))
+    docids = _grouped_docids(dataset) if any(measure.ties == "docid" for measure in wanted) else None
+    per_query = {measure: np.empty(queries.n_queries) for measure in wanted}
+    weights = {measure: np.empty(queries.n_queries) for measure in wanted if measure.name == "pairwise_accuracy"}
+
+    def evaluate_range(first: int, last: int) -> None:
+        start, stop = queries.starts[first], queries.starts[last]
+        ranked = RankedQueries(
+            grouped_scores[start:stop],
+            grouped_labels[start:stop],
+            queries.starts[first : last + 1] - start,
+            None if docids is None else docids[start:stop],
+        )
+        for measure, values in per_query.items():
+            values[first:last] = ranked.per_query(measure)
+        for pairs in weights.values():
+            pairs[first:last] = ranked.pair_counts(None).pairs
+
+    _for_each_range(evaluate_range, _query_ranges(queries.starts), n_threads)
+    means = {measure: _mean(values, weights.get(measure)) for measure, values in per_query.items()}
+    return Evaluation(queries.ids, per_query, means, weights)
+
+
+def _check_measures(measures: Sequence[Measure], dataset: Judged) -> None:
+    """Refuse what cannot be computed, before any work."""
+    labels = dataset.labels
+    if dataset.queries.n_queries == 0:
+        raise LinrankError("there are no queries to evaluate. Pass at least one document.")
+    if len(labels) != dataset.queries.n_documents:
+        raise LinrankError(
+            f"there are {len(labels)} labels, but the queries have {dataset.queries.n_documents} documents. "
+            "Pass one label a document."
+        )
+    highest = int(labels.argmax())
+    for measure in measures:
+        if measure.family.cutoff == "required" and measure.cutoff is None:
+            raise LinrankError(f"{measure} needs a cut-off: {measure}@10, or {measure!r} @ 10 in Python.")
+        if measure.max_label is not None and labels[highest] > measure.max_label:
+            raise LinrankError(
+                f"the label in row {highest} is {labels[highest]:g}, but {measure} takes {measure.max_label:g} for the "
+                f"best there can be. Pass the best one, such as err(max_label={labels[highest]:g})."
+            )
+        if has_exponential_gain(measure) and labels[highest] > _LARGEST_EXPONENT:
+            raise LinrankError(
+                f"the label in row {highest} is {labels[highest]:g}; {measure}'s gain 2^label is too large a number. "
+                "Use linear gains, such as ndcg(linear), or pairwise_accuracy."
+            )
+
+
+def _checked_scores(scores: Any, n_documents: int) -> Vector:
+    try:
+        checked = np.ascontiguousarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise LinrankError(f"scores must be numbers ({error}). Pass one number a row.") from None
+    if checked.shape != (n_documents,):
+        raise LinrankError(
+            f"scores have shape {checked.shape}, but there are {n_documents} documents. Pass one score a row."
+        )
+    missing = np.isnan(checked)
+    if missing.any():
+        raise LinrankError(
+            f"the score in row {int(missing.argmax())} is NaN, which has no place in an order. "
+            "Give every row a score; -inf puts it last."
+        )
+    return checked
+
+
+def _grouped_docids(dataset: Judged) -> Sequence[str] | None:
+    docids = dataset.docids
+    order = dataset.queries.order
+    return docids if docids is None or order is None else [docids[row] for row in order.tolist()]
+
+
+def _query_ranges(query_starts: Offsets) -> list[tuple[int, int]]:
+    """Cut the queries into ranges of about equally many documents, the same ones for any number of threads."""
+    cuts = np.searchsorted(query_starts, np.arange(0, query_starts[-1], _RANGE_DOCUMENTS))
+    bounds = np.unique(np.append(cuts, len(query_starts) - 1)).tolist()
+    return list(itertools.pairwise(bounds))
+
+
+def _for_each_range(task: Callable[[int, int], None], ranges: list[tuple[int, int]], n_threads: int | None) -> None:
+    if n_threads is None:
+        n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_threads < 1:
+        raise LinrankError(f"n_threads is {n_threads}; it must be at least 1.")
+    if min(n_threads, len(ranges)) == 1:
+        for first, last in ranges:
+            task(first, last)
+        return
+    with ThreadPoolExecutor(min(n_threads, len(ranges))) as pool:
+        list(pool.map(task, *zip(*ranges, strict=True)))
+
+
+def _mean(values: Vector, weights: Vector | None) -> float:
+    """The mean of the values that are not NaN; summed exactly, so that the order of queries makes no difference."""
+    there = ~np.isnan(values)
+    if not there.any():
+        return math.nan
+    if weights is None:
+        return math.fsum(values[there].tolist()) / int(there.sum())
+    return math.fsum((values * weights)[there].tolist()) / math.fsum(weights[there].tolist())

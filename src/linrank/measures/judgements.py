@@ -1,0 +1,59 @@
+"""What a measure must know of a dataset: labels, queries, and document ids for ties broken by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.dataset.queries import Queries
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+
+
+class Judged(Protocol):
+    """Labelled documents of queries, in the order they were given: a RankingDataset, or Judgements without features."""
+
+    @property
+    def labels(self) -> Vector: ...
+    @property
+    def queries(self) -> Queries: ...
+    @property
+    def docids(self) -> Sequence[str] | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Labels and queries without features, for evaluating scores that came from elsewhere.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_documents,)
+    queries : Queries
+    docids : sequence of str or None
+        One a row; only needed where ties are broken by document id.
+    """
+
+    labels: Vector
+    queries: Queries
+    docids: Sequence[str] | None = None
+
+    @classmethod
+    def from_arrays(cls, labels: Any, *, qid: Any = None, group: Any = None, docids: Any = None) -> Judgements:
+        """Check arrays as `RankingDataset.from_arrays` does, and keep them.
+
+        Parameters
+        ----------
+        labels : array of numbers, one a row
+        qid : one value a row of any kind, in any order. Exactly one of `qid` and `group` is needed.
+        group : number of documents of each query, where queries are consecutive
+        docids : one text a row, optional
+        """
+        shape = np.shape(labels)
+        dataset = RankingDataset.from_arrays(np.empty((shape[0] if shape else 0, 0)), labels, qid=qid, group=group)
+        if docids is not None and len(docids) != dataset.n_documents:
+            raise LinrankError(f"there are {len(docids)} document ids, but {dataset.n_documents} rows. Pass one a row.")
+        return cls(dataset.labels, dataset.queries, None if docids is None else [str(docid) for docid in docids])

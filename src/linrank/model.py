@@ -1,0 +1,205 @@
+"""LinearModel: the weights, and everything needed to use them elsewhere; a JSON file that is exact to the last bit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from linrank._version import __version__
+from linrank.arrays import Vector
+from linrank.dataset.queries import Queries
+from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling
+from linrank.errors import DataFormatError, LinrankError
+from linrank.files import replacing
+
+FORMAT = "linrank-model"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """score(x) = weights . x, with x scaled first where the model has a scaling.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_features,)
+    feature_names : tuple of str
+    scaling : Scaling or None
+    method : str
+        What trained it, such as "ranksvm".
+    objective : str
+        The formula that was minimised.
+    parameters : dict
+        The settings of the method.
+    training : dict
+        What happened: objective value, gaps, iterations, seconds, number of queries and pairs.
+    data_fingerprint : str or None
+        The hash of the data it was trained on.
+    linrank_version : str
+    """
+
+    weights: Vector
+    feature_names: tuple[str, ...]
+    scaling: Scaling | None = None
+    method: str = ""
+    objective: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    data_fingerprint: str | None = None
+    linrank_version: str = __version__
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(self.feature_names):
+            raise LinrankError(f"{len(self.weights)} weights, but {len(self.feature_names)} feature names.")
+        if not np.isfinite(self.weights).all():
+            name = self.feature_names[int(np.flatnonzero(~np.isfinite(self.weights))[0])]
+            raise LinrankError(f"the weight of feature {name!r} is not a finite number.")
+
+    @property
+    def n_features(self) -> int:
+        return len(self.weights)
+
+    def predict(self, X: Any, queries: Queries | None = None) -> Vector:
+        """Scores, in the order of the rows; higher is better. Scaling by query needs the queries."""
+        if X.shape[1] != self.n_features:
+            raise LinrankError(
+                f"the model has {self.n_features} features, but the data has {X.shape[1]}. "
+                "Use data with the same columns; for svmlight text, pass n_features."
+            )
+        if self.scaling is not None:
+            X = self.scaling.apply(X, queries)
+        scores = X @ self.weights
+        return np.asarray(scores.toarray() if sparse.issparse(scores) else scores, dtype=np.float64)
+
+    def raw_weights(self) -> Vector:
+        """The weights that rank unscaled features as the model ranks scaled ones."""
+        return self.weights if self.scaling is None else self.scaling.fold(self.weights)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as JSON, whole or not at all."""
+        content = self._content()
+        document = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "checksum": _checksum(content), **content}
+        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        with replacing(path) as file:
+            file.write(text + "\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LinearModel:
+        """Read a model; nothing in the file is ever executed, and everything in it is checked."""
+        source = os.fspath(path)
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        except OSError as error:
+            raise DataFormatError(source, None, f"cannot be read: {error.strerror}. Check the path.") from None
+        except (ValueError, RecursionError) as error:
+            raise DataFormatError(source, None, f"is not a model: {error}. Use a file written by linrank.") from None
+        return _from_document(source, document)
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "linrank_version": self.linrank_version,
+            "method": self.method,
+            "objective": self.objective,
+            "parameters": dict(self.parameters),
+            "training": dict(self.training),
+            "data_fingerprint": self.data_fingerprint,
+            "feature_names": list(self.feature_names),
+            "weights": self.weights.tolist(),
+            "scaling": _scaling_record(self.scaling),
+        }
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is not a number JSON knows")
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _scaling_record(scaling: Scaling | None) -> dict[str, Any] | None:
+    if scaling is None:
+        return None
+    if isinstance(scaling, ColumnScaling):
+        return {"kind": scaling.kind, "shift": scaling.shift.tolist(), "scale": scaling.scale.tolist()}
+    return {"kind": scaling.kind}
+
+
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "checksum": str,
+    "linrank_version": str,
+    "method": str,
+    "objective": str,
+    "parameters": dict,
+    "training": dict,
+    "data_fingerprint": (str, type(None)),
+    "feature_names": list,
+    "weights": list,
+    "scaling": (dict, type(None)),
+}
+
+
+def _from_document(source: str, document: Any) -> LinearModel:
+    def wrong(message: str) -> DataFormatError:
+        return DataFormatError(source, None, message)
+
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise wrong(f"is not a model: it lacks \"format\": \"{FORMAT}\". Use a file written by linrank.")
+    version = document.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise wrong(f"has schema version {version!r}; this linrank reads {SCHEMA_VERSION}. Use a linrank that wrote it.")
+    for name, kinds in _FIELDS.items():
+        if not isinstance(document.get(name, ...), kinds):
+            raise wrong(f"field {name!r} is missing or of the wrong kind. Train the model again, or restore the file.")
+    content = {name: document[name] for name in _FIELDS if name != "checksum"}
+    if _checksum(content) != document["checksum"]:
+        raise wrong("was changed after it was written: its checksum does not fit. Train again, or restore the file.")
+    names = document["feature_names"]
+    if not all(isinstance(name, str) for name in names):
+        raise wrong("feature names must be text.")
+    try:
+        return LinearModel(
+            _numbers(document["weights"]),
+            tuple(names),
+            _scaling(document["scaling"], len(names)),
+            document["method"],
+            document["objective"],
+            document["parameters"],
+            document["training"],
+            document["data_fingerprint"],
+            document["linrank_version"],
+        )
+    except LinrankError as error:
+        raise wrong(str(error)) from None
+
+
+def _numbers(values: Any) -> Vector:
+    if not isinstance(values, list) or not all(
+        isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value) for value in values
+    ):
+        raise LinrankError("weights and scales must be lists of finite numbers.")
+    return np.asarray(values, dtype=np.float64)
+
+
+def _scaling(record: dict[str, Any] | None, n_features: int) -> Scaling | None:
+    if record is None:
+        return None
+    kind = record.get("kind")
+    if kind == "query":
+        return QueryScaling()
+    if kind not in ("standard", "min-max", "max-abs"):
+        raise LinrankError(f"unknown scaling {kind!r}.")
+    shift, scale = _numbers(record.get("shift")), _numbers(record.get("scale"))
+    if len(shift) != n_features or len(scale) != n_features or not (scale > 0).all():
+        raise LinrankError("the scaling needs one shift and one positive scale a feature.")
+    return ColumnScaling(kind, shift, scale)

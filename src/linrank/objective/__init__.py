@@ -1,0 +1,1 @@
+"""Stage 3: blocks become value, gradient and curvature."""

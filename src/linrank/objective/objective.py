@@ -1,0 +1,264 @@
+"""RankingObjective: penalty(w) + C x loss(Xw), with everything known at a point held by that point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.dataset.features import Features
+from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective.pair_losses import LossAtScores, PairLoss
+from linrank.objective.penalties import L2
+from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.sorted_pairs import PairSums
+
+Shard = tuple[QueryBlock, ...]
+
+
+@dataclass(frozen=True)
+class RankingObjective:
+    """f(w) = penalty(w) + C x (sum of the loss over all queries at the scores X w)."""
+
+    loss: PairLoss
+    penalty: L2
+    C: float
+    data: PlacedData
+    how: PairSums = field(default_factory=PairSums)
+
+    def at(self, weights: Vector) -> EvaluatedPoint:
+        """Evaluate value and gradient in one pass over the features: each block is used twice while it is in cache."""
+        states = self.data.executor.map(_evaluate_shard, self.data.shards, weights=weights, loss=self.loss, how=self.how)
+        large = []
+        for query in self.data.large_queries:
+            executor = self.data.executor
+            parts = executor.gather(executor.map(_scores_of_chunk, query.chunks, weights=weights))
+            scores = np.concatenate(parts)
+            large.append(_LargeState(scores, self.loss.at(scores, query.block, self._side_by_side)))
+        return EvaluatedPoint(self, weights, states, large)
+
+    def with_loss(self, loss: PairLoss) -> RankingObjective:
+        return replace(self, loss=loss)
+
+    def sampled_hessian(self, weights: Vector, sample: Sample) -> Vector:
+        """The second derivative estimated from a sample of the data, as a matrix of features x features."""
+        tasks = self.data.executor.total(
+            _hessian_of_block, sample.blocks, weights=weights, loss=self.loss, how=self.how
+        )
+        hessian = self.C * tasks
+        hessian[np.diag_indices_from(hessian)] += self.penalty.curvature(weights)
+        return hessian  # type: ignore[no-any-return]
+
+    @property
+    def _side_by_side(self) -> PairSums:
+        return replace(self.how, both=self.data.executor.both)
+
+
+@dataclass(frozen=True)
+class EvaluatedPoint:
+    """Weights, and all that is known of the objective there."""
+
+    objective: RankingObjective
+    weights: Vector
+    _states: Sequence[_ShardState]
+    _large: Sequence[_LargeState]
+
+    def with_C(self, C: float) -> EvaluatedPoint:
+        """The same point of the objective with another C: nothing is computed again."""
+        point = EvaluatedPoint(replace(self.objective, C=C), self.weights, self._states, self._large)
+        for known in ("loss_value", "loss_gradient", "totals"):
+            if known in self.__dict__:
+                point.__dict__[known] = self.__dict__[known]
+        return point
+
+    @property
+    def value(self) -> float:
+        return self.objective.penalty.value(self.weights) + self.objective.C * self.loss_value
+
+    @cached_property
+    def gradient(self) -> Vector:
+        return self.objective.penalty.gradient(self.weights) + self.objective.C * self.loss_gradient
+
+    @cached_property
+    def loss_value(self) -> float:
+        return sum(state.value for state in self._states) + sum(state.at.value for state in self._large)
+
+    @cached_property
+    def totals(self) -> tuple[float, ...]:
+        """The loss's further sums over all queries."""
+        parts = [state.totals for state in self._states] + [state.at.totals for state in self._large]
+        return tuple(sum(part) for part in zip(*parts, strict=True))
+
+    @cached_property
+    def loss_gradient(self) -> Vector:
+        data = self.objective.data
+        total = np.zeros(data.n_features)
+        for shard, state in zip(data.shards, self._states, strict=True):
+            total += state.gradient if state.gradient is not None else _gradient_of_shard(shard, state)
+        for query, large in zip(data.large_queries, self._large, strict=True):
+            total += data.executor.total(_transposed_chunk, query.chunks, query.split(large.at.slopes))
+        return total
+
+    def hessian_product(self, direction: Vector) -> Vector:
+        """(penalty'' + C X' loss'' X) direction, in one pass over the features."""
+        data = self.objective.data
+        total = np.zeros(data.n_features)
+        if data.shards:
+            total += data.executor.total(_hessian_product_of_shard, data.shards, self._states, direction=direction)
+        for query, large in zip(data.large_queries, self._large, strict=True):
+            along = np.concatenate(data.executor.gather(data.executor.map(_scores_of_chunk, query.chunks, weights=direction)))
+            curved = large.at.curvature.product(along)  # type: ignore[union-attr]
+            total += data.executor.total(_transposed_chunk, query.chunks, query.split(curved))
+        return self.objective.penalty.curvature(self.weights) * direction + self.objective.C * total
+
+    def hessian_diagonal_bound(self) -> Vector:
+        """penalty'' + C sum_i (loss'')_ii x_i ** 2: the Hessian's diagonal without its cross terms."""
+        data = self.objective.data
+        total = np.zeros(data.n_features)
+        if data.shards:
+            total += data.executor.total(_diagonal_of_shard, data.shards, self._states)
+        for query, large in zip(data.large_queries, self._large, strict=True):
+            diagonal = large.at.curvature.diagonal()  # type: ignore[union-attr]
+            total += data.executor.total(_square_transposed_chunk, query.chunks, query.split(diagonal))
+        return self.objective.penalty.curvature(self.weights) + self.objective.C * total
+
+    def toward(self, direction: Vector) -> Line:
+        """The half-line from here; one pass over the features, and none for any point on it."""
+        data = self.objective.data
+        along = data.executor.map(_scores_of_shard, data.shards, weights=direction)
+        large = [
+            np.concatenate(data.executor.gather(data.executor.map(_scores_of_chunk, query.chunks, weights=direction)))
+            for query in data.large_queries
+        ]
+        return Line(self, direction, along, large)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points `start + step x direction`, evaluated in score space: the features are not touched."""
+
+    start: EvaluatedPoint
+    direction: Vector
+    _along: Sequence[list[Vector]]
+    _large_along: Sequence[Vector]
+
+    def at(self, step: float) -> EvaluatedPoint:
+        """The point at a step; its gradient, if asked for, costs one pass."""
+        point, objective = self.start, self.start.objective
+        data = objective.data
+        states = data.executor.map(
+            _evaluate_along, data.shards, point._states, self._along, step=step, loss=objective.loss, how=objective.how
+        )
+        large = []
+        for query, state, along in zip(data.large_queries, point._large, self._large_along, strict=True):
+            scores = state.scores + step * along
+            large.append(_LargeState(scores, objective.loss.at(scores, query.block, objective._side_by_side)))
+        return EvaluatedPoint(objective, point.weights + step * self.direction, states, large)
+
+    def slope_at(self, point: EvaluatedPoint) -> float:
+        """The derivative of the objective along the line, at a point made by `at`."""
+        loss = sum(
+            float(slopes @ along)
+            for state, alongs in zip(point._states, self._along, strict=True)
+            for slopes, along in zip(state.slopes, alongs, strict=True)
+        ) + sum(float(state.at.slopes @ along) for state, along in zip(point._large, self._large_along, strict=True))
+        objective = point.objective
+        return float(objective.penalty.gradient(point.weights) @ self.direction) + objective.C * loss
+
+
+@dataclass(frozen=True, slots=True)
+class _ShardState:
+    """What a point knows of one shard; it stays where the shard is."""
+
+    value: float
+    gradient: Vector | None
+    scores: list[Vector]
+    slopes: list[Vector]
+    curvatures: list[Any]
+    totals: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _LargeState:
+    scores: Vector
+    at: LossAtScores
+
+
+# Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
+
+
+def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss, how: PairSums) -> _ShardState:
+    gradient = np.zeros(len(weights))
+    scores, ats = [], []
+    for block in shard:
+        of_block = block.features.product(weights, np.empty(block.n_documents))
+        at = loss.at(of_block, block, how)
+        block.features.transposed_product(at.slopes, gradient)
+        scores.append(of_block)
+        ats.append(at)
+    return _shard_state(ats, scores, gradient, [])
+
+
+def _evaluate_along(
+    shard: Shard, state: _ShardState, along: list[Vector], *, step: float, loss: PairLoss, how: PairSums
+) -> _ShardState:
+    scores = [old + step * change for old, change in zip(state.scores, along, strict=True)]
+    ats = [loss.at(of_block, block, how) for of_block, block in zip(scores, shard, strict=True)]
+    return _shard_state(ats, scores, None, [at.slopes for at in ats])
+
+
+def _shard_state(
+    ats: list[LossAtScores], scores: list[Vector], gradient: Vector | None, slopes: list[Vector]
+) -> _ShardState:
+    totals = tuple(sum(part) for part in zip(*(at.totals for at in ats), strict=True))
+    return _ShardState(sum(at.value for at in ats), gradient, scores, slopes, [at.curvature for at in ats], totals)
+
+
+def _gradient_of_shard(shard: Shard, state: _ShardState) -> Vector:
+    gradient = np.zeros(shard[0].features.n_features)
+    for block, slopes in zip(shard, state.slopes, strict=True):
+        block.features.transposed_product(slopes, gradient)
+    return gradient
+
+
+def _hessian_product_of_shard(shard: Shard, state: _ShardState, *, direction: Vector) -> Vector:
+    total = np.zeros(len(direction))
+    for block, curvature in zip(shard, state.curvatures, strict=True):
+        along = block.features.product(direction, np.empty(block.n_documents))
+        block.features.transposed_product(curvature.product(along), total)
+    return total
+
+
+def _diagonal_of_shard(shard: Shard, state: _ShardState) -> Vector:
+    total = np.zeros(shard[0].features.n_features)
+    for block, curvature in zip(shard, state.curvatures, strict=True):
+        block.features.transposed_square_product(curvature.diagonal(), total)
+    return total
+
+
+def _scores_of_shard(shard: Shard, *, weights: Vector) -> list[Vector]:
+    return [block.features.product(weights, np.empty(block.n_documents)) for block in shard]
+
+
+def _scores_of_chunk(chunk: Features, *, weights: Vector) -> Vector:
+    return chunk.product(weights, np.empty(chunk.n_rows))
+
+
+def _transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
+    return chunk.transposed_product(slopes, np.zeros(chunk.n_features))
+
+
+def _square_transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
+    return chunk.transposed_square_product(slopes, np.zeros(chunk.n_features))
+
+
+def _hessian_of_block(scaled: tuple[QueryBlock, float], *, weights: Vector, loss: PairLoss, how: PairSums) -> Vector:
+    block, scale = scaled
+    scores = block.features.product(weights, np.empty(block.n_documents))
+    curvature = loss.at(scores, block, how).curvature
+    rows = np.ascontiguousarray(block.features.to_dense(), dtype=np.float64)
+    return scale * (rows.T @ curvature.matrix_product(rows))  # type: ignore[no-any-return,union-attr]

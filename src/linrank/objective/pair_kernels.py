@@ -1,0 +1,273 @@
+"""Sums over the preference pairs of a query, by two sweeps in order of score; no pair is ever listed.
+
+Everything here is in *sorted order*: position p of a query is its document with the p-th lowest score.
+A pair of a higher and a lower document is within a margin m where `score_higher - score_lower < m`. For each position,
+the higher documents within the margin stand before a bound, and the lower ones from a bound on; both bounds only move
+forward with the position, so each document enters an order-statistic structure, keyed by level, exactly once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrank.compiled import kernel
+
+# Children of a node of the tree: a node is sixteen running sums side by side, which vector registers update at once.
+_FAN_OUT_BITS = 4
+_FAN_OUT = 1 << _FAN_OUT_BITS
+
+
+@kernel
+def find_bounds(sorted_scores, query_starts, margin, ends, begins):  # type: ignore[no-untyped-def]
+    """Where the documents within the margin of each position end (seen from a lower document) and begin (a higher).
+
+    `ends[p]` is the first position with `score - score_p >= margin`, `begins[p]` the first with
+    `score_p - score < margin`: the same subtraction of the same two numbers decides about a pair from both sides.
+    """
+    for query in range(len(query_starts) - 1):
+        first, last = query_starts[query], query_starts[query + 1]
+        end = first
+        begin = first
+        for p in range(first, last):
+            while end < last and sorted_scores[end] - sorted_scores[p] < margin:
+                end += 1
+            ends[p] = end
+            while begin < last and sorted_scores[p] - sorted_scores[begin] >= margin:
+                begin += 1
+            begins[p] = begin
+
+
+@kernel
+def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direct_up_to, sums):  # type: ignore[no-untyped-def]
+    """sums_p = sum of values over the positions before `ends[p]` with a higher level than p's.
+
+    With `adjacent`, over the next higher level only. Queries of at most `direct_up_to` levels keep one running sum a
+    level (Lee & Lin's direct count, O(l k)), others a tree whose leaves are the levels (their selection tree, with
+    sixteen children a node: O(l log k)).
+    """
+    tree = np.zeros(_tree_size(level_counts))
+    for query in range(len(query_starts) - 1):
+        first, last = query_starts[query], query_starts[query + 1]
+        count = level_counts[query]
+        entered = first
+        if adjacent:
+            tree[: count + 1] = 0.0
+            for p in range(first, last):
+                while entered < ends[p]:
+                    tree[levels[entered]] += values[entered]
+                    entered += 1
+                sums[p] = tree[levels[p] + 1]
+        elif count <= direct_up_to:
+            tree[:count] = 0.0
+            for p in range(first, last):
+                while entered < ends[p]:
+                    for level in range(levels[entered]):
+                        tree[level] += values[entered]
+                    entered += 1
+                sums[p] = tree[levels[p]]
+        else:
+            tree[: _tree_size(level_counts[query : query + 1])] = 0.0
+            for p in range(first, last):
+                while entered < ends[p]:
+                    _enter(tree, levels[entered], count, values[entered])
+                    entered += 1
+                sums[p] = _beyond(tree, levels[p], count)
+
+
+@kernel
+def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, direct_up_to, sums):  # type: ignore[no-untyped-def]
+    """sums_p = sum of values over the positions from `begins[p]` on with a lower level than p's: `sum_higher` mirrored."""
+    tree = np.zeros(_tree_size(level_counts))
+    for query in range(len(query_starts) - 1):
+        first, last = query_starts[query], query_starts[query + 1]
+        count = level_counts[query]
+        entered = last
+        if adjacent:
+            # Level -1 does not exist, and stands for nothing entered.
+            tree[: count + 1] = 0.0
+            for p in range(last - 1, first - 1, -1):
+                while entered > begins[p]:
+                    entered -= 1
+                    tree[levels[entered] + 1] += values[entered]
+                sums[p] = tree[levels[p]]
+        elif count <= direct_up_to:
+            tree[:count] = 0.0
+            for p in range(last - 1, first - 1, -1):
+                while entered > begins[p]:
+                    entered -= 1
+                    for level in range(levels[entered] + 1, count):
+                        tree[level] += values[entered]
+                sums[p] = tree[levels[p]]
+        else:
+            tree[: _tree_size(level_counts[query : query + 1])] = 0.0
+            for p in range(last - 1, first - 1, -1):
+                while entered > begins[p]:
+                    entered -= 1
+                    _enter(tree, count - 1 - levels[entered], count, values[entered])
+                sums[p] = _beyond(tree, count - 1 - levels[p], count)
+
+
+@kernel
+def _tree_size(level_counts):  # type: ignore[no-untyped-def]
+    """Room for the running sums of the query with the most levels, one spare."""
+    most = 1
+    for count in level_counts:
+        most = max(most, count)
+    size = 0
+    nodes = most
+    while True:
+        nodes = (nodes + _FAN_OUT - 1) >> _FAN_OUT_BITS
+        size += nodes << _FAN_OUT_BITS
+        if nodes == 1:
+            return size + 1
+
+
+@kernel
+def _enter(tree, level, count, value):  # type: ignore[no-untyped-def]
+    """Add the value to the sums of every lower level: at each depth, of the earlier children of the same node."""
+    base = 0
+    nodes = count
+    while True:
+        nodes = (nodes + _FAN_OUT - 1) >> _FAN_OUT_BITS
+        child = level & (_FAN_OUT - 1)
+        node = base + level - child
+        # All sixteen, so that the loop has no end that depends on the data.
+        for other in range(_FAN_OUT):
+            tree[node + other] += value if other < child else 0.0
+        if nodes == 1:
+            return
+        base += nodes << _FAN_OUT_BITS
+        level >>= _FAN_OUT_BITS
+
+
+@kernel
+def _beyond(tree, level, count):  # type: ignore[no-untyped-def]
+    """The sum of everything entered with a higher level."""
+    total = 0.0
+    base = 0
+    nodes = count
+    while True:
+        nodes = (nodes + _FAN_OUT - 1) >> _FAN_OUT_BITS
+        total += tree[base + level]
+        if nodes == 1:
+            return total
+        base += nodes << _FAN_OUT_BITS
+        level >>= _FAN_OUT_BITS
+
+
+@kernel
+def bring_in_order(order, levels, weights, sorted_scores, query_starts, rows, sorted_levels, sorted_weights, centred):  # type: ignore[no-untyped-def]
+    """Bring a block's columns into sorted order; scores are centred at each query's middle document.
+
+    Losses depend on differences only, and sums of small numbers lose fewer digits.
+    """
+    for query in range(len(query_starts) - 1):
+        first, last = query_starts[query], query_starts[query + 1]
+        middle = sorted_scores[(first + last) // 2] if last > first else 0.0
+        for p in range(first, last):
+            row = order[p]
+            rows[p] = row
+            sorted_levels[p] = levels[row]
+            sorted_weights[p] = weights[row]
+            centred[p] = sorted_scores[p] - middle
+
+
+@kernel
+def gather_weighted(rows, weights, values, sorted_values):  # type: ignore[no-untyped-def]
+    for p in range(len(rows)):
+        sorted_values[p] = weights[p] * values[rows[p]]
+
+
+@kernel
+def add_laplacian_of_columns(
+    rows, weights, levels, bounds, upward, counts, values, query_starts, level_counts, query_weights, adjacent, factor,
+    products,
+):  # type: ignore[no-untyped-def]
+    """One sweep of the active pairs' Laplacian times a matrix with one row a document, all its columns at once.
+
+    The structure keyed by level is a Fenwick tree whose nodes are rows: every step is a sum of whole rows. The upward
+    sweep takes care of higher partners and of the diagonal, the downward one of lower partners.
+    """
+    n_columns = values.shape[1]
+    most = 1
+    for count in level_counts:
+        most = max(most, count)
+    tree = np.zeros((most + 1, n_columns))
+    for query in range(len(query_starts) - 1):
+        first, last = query_starts[query], query_starts[query + 1]
+        count = level_counts[query]
+        scale = factor * query_weights[query]
+        tree[: count + 1] = 0.0
+        entered = 0
+        for turn in range(last - first):
+            p = first + turn if upward else last - 1 - turn
+            ready = bounds[p] - first if upward else last - bounds[p]
+            while entered < ready:
+                other = first + entered if upward else last - 1 - entered
+                # Levels count from the far side, so that the partners of a level are those before it.
+                node = count - levels[other] if upward else levels[other] + 1
+                while node <= count:
+                    for column in range(n_columns):
+                        tree[node, column] += weights[other] * values[rows[other], column]
+                    node += node & -node
+                entered += 1
+            own = scale * weights[p]
+            node = count - 1 - levels[p] if upward else levels[p]
+            if upward:
+                for column in range(n_columns):
+                    products[rows[p], column] += own * counts[p] * values[rows[p], column]
+            # Adjacent levels only: what lies before the neighbour is taken off again.
+            beyond = max(node - 1, 0) if adjacent else 0
+            while node > 0:
+                for column in range(n_columns):
+                    products[rows[p], column] -= own * tree[node, column]
+                node &= node - 1
+            while beyond > 0:
+                for column in range(n_columns):
+                    products[rows[p], column] += own * tree[beyond, column]
+                beyond &= beyond - 1
+
+
+@kernel
+def add_squared_hinge(
+    rows, weights, scores, count_higher, count_lower, sums_higher, sums_lower, query_starts, query_weights, margin, factor,
+    slopes,
+):  # type: ignore[no-untyped-def]
+    """Add factor x the sum of max(0, margin - (s_i - s_j)) ** 2 over the pairs: return the value, add the slopes."""
+    value = 0.0
+    for query in range(len(query_starts) - 1):
+        scale = factor * query_weights[query]
+        part = 0.0
+        for p in range(query_starts[query], query_starts[query + 1]):
+            higher, lower = count_higher[p], count_lower[p]
+            pull = (higher + lower) * scores[p] - sums_higher[p] - sums_lower[p]
+            lean = margin * (lower - higher)
+            slopes[rows[p]] += 2.0 * scale * weights[p] * (pull - lean)
+            part += weights[p] * (scores[p] * (pull - 2.0 * lean) + margin * margin * lower)
+        value += scale * part
+    return value
+
+
+@kernel
+def add_hinge(rows, weights, scores, higher, lower, query_starts, query_weights, margin, factor, slopes):  # type: ignore[no-untyped-def]
+    """Add factor x the sum of max(0, margin - (s_i - s_j)) over the pairs: return the value, add the slopes."""
+    value = 0.0
+    for query in range(len(query_starts) - 1):
+        scale = factor * query_weights[query]
+        part = 0.0
+        for p in range(query_starts[query], query_starts[query + 1]):
+            lean = higher[p] - lower[p]
+            slopes[rows[p]] += scale * weights[p] * lean
+            part += weights[p] * (margin * lower[p] + lean * scores[p])
+        value += scale * part
+    return value
+
+
+@kernel
+def add_laplacian(rows, weights, counts, higher, lower, values, query_starts, query_weights, factor, products):  # type: ignore[no-untyped-def]
+    """Add factor x weight_i (count_i value_i - the weighted sum over its partners): the active pairs' Laplacian."""
+    for query in range(len(query_starts) - 1):
+        scale = factor * query_weights[query]
+        for p in range(query_starts[query], query_starts[query + 1]):
+            row = rows[p]
+            products[row] += scale * weights[p] * (counts[p] * values[row] - higher[p] - lower[p])

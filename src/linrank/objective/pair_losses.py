@@ -1,0 +1,165 @@
+"""Losses on preference pairs (i above j), in score space: they see scores and labels, never features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective import pair_kernels as kernels
+from linrank.objective.sorted_pairs import PairsWithin, PairSums, SortedPairs
+
+
+class Curvature(Protocol):
+    """The second derivative of a loss in the scores of one block: products only."""
+
+    def product(self, values: Vector) -> Vector:
+        """The curvature times a vector of one value a document."""
+        ...
+
+    def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The curvature times a matrix with one row a document."""
+        ...
+
+    def diagonal(self) -> Vector: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LossAtScores:
+    """A loss at the scores of one block. `totals` are further sums over the block that a method asks for."""
+
+    value: float
+    slopes: Vector
+    curvature: Curvature | None
+    totals: tuple[float, ...] = ()
+
+
+class PairLoss(Protocol):
+    """A sum over the preference pairs of a block; pair (i, j) is weighted by its documents' and query's weights."""
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
+        """The loss at the given scores."""
+        ...
+
+
+@dataclass(frozen=True)
+class SquaredHinge:
+    """Sum over preference pairs (i above j) of max(0, 1 - (s_i - s_j)) ** 2."""
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
+        slopes = np.zeros(len(scores))
+        value, curvature = _squared_hinge(SortedPairs.of(scores, block, how).within(1.0), 1.0, slopes)
+        return LossAtScores(value, slopes, curvature)
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """Sum over preference pairs (i above j) of max(0, 1 - (s_i - s_j)); the slopes are a subgradient."""
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
+        slopes = np.zeros(len(scores))
+        return LossAtScores(_hinge(SortedPairs.of(scores, block, how).within(1.0), 1.0, slopes), slopes, None)
+
+
+@dataclass(frozen=True)
+class SmoothedHinge:
+    """The hinge with its corner rounded over a width d: (max(0, 1 - m) ** 2 - max(0, 1 - d - m) ** 2) / (2 d).
+
+    At a margin m = s_i - s_j it is linear below 1 - d, quadratic up to 1 and zero above. `totals` holds the sum of
+    max(0, 1 - m) and the sum of the slopes' sizes, min(1, max(0, 1 - m) / d): from them comes the duality gap.
+    """
+
+    width: float
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
+        documents = SortedPairs.of(scores, block, how)
+        outer, inner = documents.within(1.0), documents.within(1.0 - self.width)
+        slopes, unused = np.zeros(len(scores)), np.zeros(len(scores))
+        factor = 0.5 / self.width
+        raised, over = _squared_hinge(outer, factor, slopes)
+        lowered, under = _squared_hinge(inner, -factor, slopes)
+        hinge = _hinge(outer, 1.0, unused)
+        slope_sizes = (hinge - _hinge(inner, 1.0, unused)) / self.width
+        return LossAtScores(raised + lowered, slopes, _Sum(over, under), (hinge, slope_sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Laplacian:
+    """factor x the Laplacian of the graph of pairs within a margin, an edge weighing its documents' weights."""
+
+    pairs: PairsWithin
+    factor: float
+    counts: Vector
+
+    def product(self, values: Vector) -> Vector:
+        documents, block = self.pairs.documents, self.pairs.documents.block
+        weighted = np.empty(len(values))
+        kernels.gather_weighted(documents.rows, documents.weights, values, weighted)
+        higher, lower = self.pairs.sums(weighted)
+        products = np.zeros(len(values))
+        kernels.add_laplacian(
+            documents.rows, documents.weights, self.counts, higher, lower, values, block.query_starts,
+            block.query_weights, self.factor, products,
+        )  # fmt: skip
+        return products
+
+    def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        documents, block = self.pairs.documents, self.pairs.documents.block
+        products = np.zeros_like(matrix)
+        for upward, bounds in ((True, self.pairs.ends), (False, self.pairs.begins)):
+            kernels.add_laplacian_of_columns(
+                documents.rows, documents.weights, documents.levels, bounds, upward, self.counts, matrix,
+                block.query_starts, block.level_counts, block.query_weights, documents.how.pairs == "adjacent",
+                self.factor, products,
+            )  # fmt: skip
+        return products
+
+    def diagonal(self) -> Vector:
+        documents, block = self.pairs.documents, self.pairs.documents.block
+        zeros, ones, diagonal = np.zeros(len(self.counts)), np.ones(len(self.counts)), np.zeros(len(self.counts))
+        kernels.add_laplacian(
+            documents.rows, documents.weights, self.counts, zeros, zeros, ones, block.query_starts,
+            block.query_weights, self.factor, diagonal,
+        )  # fmt: skip
+        return diagonal
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    first: Curvature
+    second: Curvature
+
+    def product(self, values: Vector) -> Vector:
+        return self.first.product(values) + self.second.product(values)
+
+    def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.first.matrix_product(matrix) + self.second.matrix_product(matrix)
+
+    def diagonal(self) -> Vector:
+        return self.first.diagonal() + self.second.diagonal()
+
+
+def _squared_hinge(pairs: PairsWithin, factor: float, slopes: Vector) -> tuple[float, _Laplacian]:
+    """Value and curvature of factor x the sum of max(0, margin - (s_i - s_j)) ** 2, whose slopes are added."""
+    documents, block = pairs.documents, pairs.documents.block
+    higher, lower = pairs.counts()
+    sums_higher, sums_lower = pairs.sums(documents.weights * documents.scores)
+    value = kernels.add_squared_hinge(
+        documents.rows, documents.weights, documents.scores, higher, lower, sums_higher, sums_lower,
+        block.query_starts, block.query_weights, pairs.margin, factor, slopes,
+    )  # fmt: skip
+    return value, _Laplacian(pairs, 2.0 * factor, higher + lower)
+
+
+def _hinge(pairs: PairsWithin, factor: float, slopes: Vector) -> float:
+    """Value of factor x the sum of max(0, margin - (s_i - s_j)), whose slopes are added."""
+    documents, block = pairs.documents, pairs.documents.block
+    higher, lower = pairs.counts()
+    return kernels.add_hinge(
+        documents.rows, documents.weights, documents.scores, higher, lower, block.query_starts, block.query_weights,
+        pairs.margin, factor, slopes,
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""A block in order of score: what every sum over its pairs is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from linrank.arrays import Indices, Vector
+from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective import pair_kernels as kernels
+from linrank.ordering import order_ascending
+
+Pairs: TypeAlias = Literal["all", "adjacent"]
+Both: TypeAlias = Callable[[Callable[[], Vector], Callable[[], Vector]], tuple[Vector, Vector]]
+
+# Up to this many levels one running sum a level is quicker than the tree; measured by benchmarks/levels.py.
+DIRECT_UP_TO = 12
+
+
+def one_after_the_other(first: Callable[[], Vector], second: Callable[[], Vector]) -> tuple[Vector, Vector]:
+    """How two independent sweeps run where nothing else is free."""
+    return first(), second()
+
+
+@dataclass(frozen=True, slots=True)
+class PairSums:
+    """Which pairs count, and how their sums are computed.
+
+    `pairs` is "all" or "adjacent" (only pairs of neighbouring levels); queries of at most `direct_up_to` levels are
+    summed by direct count, others by a selection tree; `both` runs the two sweeps, perhaps side by side.
+    """
+
+    pairs: Pairs = "all"
+    direct_up_to: int = DIRECT_UP_TO
+    both: Both = one_after_the_other
+
+
+@dataclass(frozen=True, slots=True)
+class SortedPairs:
+    """A block's documents in ascending order of score within each query."""
+
+    block: QueryBlock
+    how: PairSums
+    rows: Indices
+    levels: Indices
+    weights: Vector
+    scores: Vector
+    """Centred at each query's middle document."""
+
+    @classmethod
+    def of(cls, scores: Vector, block: QueryBlock, how: PairSums) -> SortedPairs:
+        n = len(scores)
+        order = np.empty(n, dtype=np.int64)
+        sorted_scores = np.empty(n)
+        order_ascending(scores, block.query_starts, order, sorted_scores)
+        made = cls(block, how, np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n))
+        kernels.bring_in_order(
+            order,
+            block.levels,
+            block.document_weights,
+            sorted_scores,
+            block.query_starts,
+            made.rows,
+            made.levels,
+            made.weights,
+            made.scores,
+        )
+        return made
+
+    def within(self, margin: float) -> PairsWithin:
+        """The pairs whose difference of scores is below the margin."""
+        ends, begins = np.empty(len(self.rows), np.int32), np.empty(len(self.rows), np.int32)
+        kernels.find_bounds(self.scores, self.block.query_starts, margin, ends, begins)
+        return PairsWithin(self, margin, ends, begins)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsWithin:
+    """The pairs of a higher and a lower document with `s_higher - s_lower < margin`."""
+
+    documents: SortedPairs
+    margin: float
+    ends: Indices
+    begins: Indices
+
+    def sums(self, values: Vector) -> tuple[Vector, Vector]:
+        """Sums of values over each document's higher partners, and over its lower ones; all in sorted order."""
+        block, how = self.documents.block, self.documents.how
+        adjacent = how.pairs == "adjacent"
+
+        def higher() -> Vector:
+            sums = np.empty(len(values))
+            kernels.sum_higher(
+                values, self.documents.levels, self.ends, block.query_starts, block.level_counts, adjacent,
+                how.direct_up_to, sums,
+            )  # fmt: skip
+            return sums
+
+        def lower() -> Vector:
+            sums = np.empty(len(values))
+            kernels.sum_lower(
+                values, self.documents.levels, self.begins, block.query_starts, block.level_counts, adjacent,
+                how.direct_up_to, sums,
+            )  # fmt: skip
+            return sums
+
+        return how.both(higher, lower)
+
+    def counts(self) -> tuple[Vector, Vector]:
+        """The weight of each document's higher partners, and of its lower ones."""
+        return self.sums(self.documents.weights)

@@ -1,0 +1,219 @@
+"""Rows of features that arrive part by part and become one dense array or one CSR matrix, whichever fits them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from linrank.arrays import Indices, Offsets, Vector
+from linrank.compiled import kernel
+from linrank.errors import LinrankError
+from linrank.reading.growing import GrowingArray
+
+Layout: TypeAlias = Literal["dense", "sparse"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPart:
+    """Some more rows, in compressed form; `share_done` is the share of all rows that have then come."""
+
+    values: Vector
+    columns: Indices
+    starts: Offsets
+    n_features: int
+    share_done: float
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.starts) - 1
+
+
+class FeatureRows:
+    """All rows so far. Unless told, they are sparse when CSR takes at most half the bytes of a dense array.
+
+    What the result is depends on the whole of the data alone, not on the parts it came in.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], layout: Layout | None, n_features: int | None) -> None:
+        self._dtype = dtype
+        self._layout = layout
+        self._n_features = n_features or 0
+        self._n_rows = self._n_entries = self._n_parts = 0
+        self._held: _DenseRows | _SparseRows | None = None
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    def add(self, part: RowPart) -> None:
+        self._n_features = max(self._n_features, part.n_features)
+        self._n_rows += part.n_rows
+        self._n_entries += len(part.values)
+        self._n_parts += 1
+        try:
+            if self._held is None:
+                self._held = _DenseRows(self._dtype, self._n_features) if self._is_dense() else _SparseRows(self._dtype)
+            # At doubling numbers of parts, so that all changes of mind together cost no more than the reading; and
+            # before rows become wider, so that one large id does not make them all as wide.
+            elif self._n_parts.bit_count() == 1 or self._held.n_features < self._n_features:
+                self._settle_layout()
+            self._held.add(part)
+        except MemoryError:
+            self._refuse_size()
+
+    def finished(self) -> NDArray[Any] | sparse.csr_array:
+        try:
+            self._settle_layout()
+            assert self._held is not None
+            return self._held.finished(self._n_features)
+        except MemoryError:
+            self._refuse_size()
+
+    def _settle_layout(self) -> None:
+        if isinstance(self._held, _SparseRows) and self._is_dense():
+            self._held = self._held.to_dense(self._n_features)
+        elif isinstance(self._held, _DenseRows) and not self._is_dense():
+            self._held = self._held.to_sparse()
+
+    def _is_dense(self) -> bool:
+        if self._layout is not None:
+            return self._layout == "dense"
+        sparse_bytes = self._n_entries * (self._dtype.itemsize + 4) + (self._n_rows + 1) * 8
+        return 2 * sparse_bytes > self._n_rows * self._n_features * self._dtype.itemsize
+
+    def _refuse_size(self) -> NoReturn:
+        gigabytes = self._n_rows * self._n_features * self._dtype.itemsize / 1e9
+        raise LinrankError(
+            f"the first {self._n_rows} rows of {self._n_features} features need more memory than there is "
+            f"({gigabytes:.1f} GB as a dense array). "
+            'Use dtype="float32", layout="sparse", or a part of the file.'
+        ) from None
+
+
+class _DenseRows:
+    """Rows one after the other in one long array, which can become wider in place."""
+
+    def __init__(self, dtype: np.dtype[Any], n_features: int) -> None:
+        self.n_features = n_features
+        self._n_rows = 0
+        self._cells = GrowingArray(np.empty(0, dtype=dtype))
+
+    def add(self, part: RowPart) -> None:
+        if part.n_features > self.n_features:
+            # By a quarter at least: ids may rise all through the file.
+            self._restride(max(part.n_features, self.n_features + self.n_features // 4))
+        cells = self._cells.append(part.n_rows * self.n_features, part.share_done)
+        _scatter(part.values, part.columns, part.starts, cells.reshape(part.n_rows, self.n_features))
+        self._n_rows += part.n_rows
+
+    def finished(self, n_features: int) -> NDArray[Any]:
+        self._restride(n_features)
+        return self._cells.finished().reshape(self._n_rows, n_features)
+
+    def to_sparse(self) -> _SparseRows:
+        rows = self._cells.finished().reshape(self._n_rows, self.n_features)
+        starts = np.zeros(self._n_rows + 1, dtype=np.int64)
+        _count_entries(rows, starts)
+        np.cumsum(starts, out=starts)
+        made = _SparseRows(rows.dtype)
+        made.starts = GrowingArray(starts)
+        made.values = GrowingArray(np.empty(int(starts[-1]), dtype=rows.dtype))
+        made.columns = GrowingArray(np.empty(int(starts[-1]), dtype=np.int32))
+        _gather(rows, made.values.finished(), made.columns.finished())
+        return made
+
+    def _restride(self, n_features: int) -> None:
+        if n_features > self.n_features:
+            _move_rows_apart(self._cells.resized(self._n_rows * n_features), self._n_rows, self.n_features, n_features)
+        elif n_features < self.n_features:
+            _move_rows_together(self._cells.finished(), self._n_rows, self.n_features, n_features)
+            self._cells.resized(self._n_rows * n_features)
+        self.n_features = n_features
+
+
+class _SparseRows:
+    """Rows in compressed form."""
+
+    # Wider rows need no more room.
+    n_features = math.inf
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.values = GrowingArray(np.empty(0, dtype=dtype))
+        self.columns = GrowingArray(np.empty(0, dtype=np.int32))
+        self.starts = GrowingArray(np.zeros(1, dtype=np.int64))
+
+    def add(self, part: RowPart) -> None:
+        before = self.values.size
+        self.values.append(len(part.values), part.share_done)[:] = part.values
+        self.columns.append(len(part.values), part.share_done)[:] = part.columns
+        np.add(part.starts[1:], before, out=self.starts.append(part.n_rows, part.share_done))
+
+    def finished(self, n_features: int) -> sparse.csr_array:
+        starts = self.starts.finished()
+        parts = (self.values.finished(), self.columns.finished(), starts)
+        matrix = sparse.csr_array(parts, shape=(len(starts) - 1, n_features))
+        # The format's ids ascend; looking again would take a pass over all of them.
+        matrix.has_canonical_format = True
+        return matrix
+
+    def to_dense(self, n_features: int) -> _DenseRows:
+        values, columns, starts = self.values.finished(), self.columns.finished(), self.starts.finished()
+        made = _DenseRows(values.dtype, n_features)
+        made.add(RowPart(values, columns, starts, n_features, 1.0))
+        return made
+
+
+@kernel
+def _scatter(values, columns, starts, rows):  # type: ignore[no-untyped-def]
+    n_rows, n_features = rows.shape
+    for i in range(n_rows):
+        j = 0
+        for entry in range(starts[i], starts[i + 1]):
+            column = columns[entry]
+            while j < column:
+                rows[i, j] = 0.0
+                j += 1
+            rows[i, j] = values[entry]
+            j += 1
+        while j < n_features:
+            rows[i, j] = 0.0
+            j += 1
+
+
+@kernel
+def _count_entries(rows, counts):  # type: ignore[no-untyped-def]
+    """counts[i + 1] = the entries of row i: all that are not zero, and -0.0."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            counts[i + 1] += rows[i, j] != 0.0 or math.copysign(1.0, rows[i, j]) < 0.0
+
+
+@kernel
+def _gather(rows, values, columns):  # type: ignore[no-untyped-def]
+    entry = 0
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            if rows[i, j] != 0.0 or math.copysign(1.0, rows[i, j]) < 0.0:
+                values[entry] = rows[i, j]
+                columns[entry] = j
+                entry += 1
+
+
+@kernel
+def _move_rows_apart(cells, n_rows, width, wider):  # type: ignore[no-untyped-def]
+    """From the last row to the first, since a row's new place is where later rows stood."""
+    for i in range(n_rows - 1, -1, -1):
+        for j in range(wider - 1, -1, -1):
+            cells[i * wider + j] = cells[i * width + j] if j < width else 0.0
+
+
+@kernel
+def _move_rows_together(cells, n_rows, width, narrower):  # type: ignore[no-untyped-def]
+    for i in range(n_rows):
+        for j in range(narrower):
+            cells[i * narrower + j] = cells[i * width + j]

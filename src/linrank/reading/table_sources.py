@@ -1,0 +1,288 @@
+"""Tables of every kind, seen as one: named columns of known types, in batches of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
+
+# So that a batch of a hundred columns, turned into rows, stays in cache.
+_ROWS_AT_A_TIME = 1 << 13
+# Rows of a CSV file do not cross blocks: the widest row there may be.
+_CSV_BLOCK_BYTES = 1 << 24
+
+
+class ColumnType(NamedTuple):
+    """The numpy type in which a column of numbers comes, None for any other column; and the type in its own words."""
+
+    number: np.dtype[Any] | None
+    shown: str
+
+
+class Column(NamedTuple):
+    """The values of a column for some rows, and where they are missing; NaN is missing too."""
+
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None
+
+    def is_missing(self) -> NDArray[np.bool_]:
+        nan = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros(len(self.values), dtype=bool)
+        return nan if self.missing is None else nan | self.missing
+
+
+Batches: TypeAlias = Iterator[list[Column]]
+
+
+def _error_in_memory(message: str, row: int | None = None) -> LinrankError:
+    return LinrankError(message if row is None else f"row {row}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A table's columns, how to get batches of rows of some of them by position, and how to name what is wrong."""
+
+    names: list[Any]
+    types: list[ColumnType]
+    batches: Callable[[Sequence[int]], Batches]
+    error: Callable[[str, int | None], LinrankError] = _error_in_memory
+
+
+def table_source(table: Any) -> TableSource:
+    """The source for a table in memory, by what it is; no library is imported to find out."""
+    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(table).__mro__}
+    if ("pandas", "DataFrame") in kinds:
+        return _pandas_source(table)
+    if ("polars", "LazyFrame") in kinds:
+        return _polars_source(table.collect())
+    if ("polars", "DataFrame") in kinds:
+        return _polars_source(table)
+    if ("pyarrow", "Table") in kinds or ("pyarrow", "RecordBatch") in kinds:
+        return _arrow_source(table)
+    if hasattr(table, "__arrow_c_stream__"):
+        return _arrow_source(_pyarrow("Reading this table").table(table))
+    raise LinrankError(
+        f"a {type(table).__name__} is not a table; pass a pandas or polars DataFrame or an Arrow table, "
+        "or use RankingDataset.from_arrays for arrays."
+    )
+
+
+def _pandas_source(frame: Any) -> TableSource:
+    def batches(columns: Sequence[int]) -> Batches:
+        for start in range(0, len(frame), _ROWS_AT_A_TIME):
+            rows = frame.iloc[start : start + _ROWS_AT_A_TIME]
+            yield [_pandas_column(rows.iloc[:, column]) for column in columns]
+
+    types = [ColumnType(_pandas_number(dtype), str(dtype)) for dtype in frame.dtypes]
+    return TableSource(list(frame.columns), types, batches)
+
+
+def _pandas_number(dtype: Any) -> np.dtype[Any] | None:
+    if type(dtype).__name__ == "SparseDtype":
+        dtype = dtype.subtype
+    held = dtype if isinstance(dtype, np.dtype) else getattr(dtype, "numpy_dtype", None)
+    return held if isinstance(held, np.dtype) and held.kind in "biuf" else None
+
+
+def _pandas_column(series: Any) -> Column:
+    number = _pandas_number(series.dtype)
+    if isinstance(series.dtype, np.dtype) and number is not None:
+        return Column(series.to_numpy(), None)
+    missing = series.isna().to_numpy()
+    if number is not None:
+        return Column(series.to_numpy(dtype=number, na_value=number.type(0)), missing)
+    return Column(np.asarray(series), missing)
+
+
+def _polars_source(frame: Any) -> TableSource:
+    def batches(columns: Sequence[int]) -> Batches:
+        for rows in frame.iter_slices(_ROWS_AT_A_TIME):
+            yield [_polars_column(rows.to_series(column)) for column in columns]
+
+    types = [ColumnType(_polars_number(dtype), str(dtype)) for dtype in frame.dtypes]
+    return TableSource(list(frame.columns), types, batches)
+
+
+def _polars_number(dtype: Any) -> np.dtype[Any] | None:
+    if dtype.is_decimal() or str(dtype) == "Null":
+        return np.dtype(np.float64)
+    if str(dtype) == "Boolean":
+        return np.dtype(bool)
+    try:
+        return np.dtype(str(dtype).lower()) if dtype.is_numeric() else None
+    except TypeError:
+        # 128-bit integers, which numpy does not have.
+        return None
+
+
+def _polars_column(series: Any) -> Column:
+    import polars as pl
+
+    missing = series.is_null().to_numpy() if series.null_count() else None
+    number = _polars_number(series.dtype)
+    if number is None:
+        if isinstance(series.dtype, pl.Categorical | pl.Enum):
+            series = series.cast(pl.String)
+        return Column(series.to_numpy(), missing)
+    if series.dtype.is_decimal() or series.dtype == pl.Null:
+        series = series.cast(pl.Float64)
+    return Column(series.fill_null(number.type(0).item()).to_numpy(), missing)
+
+
+def _arrow_source(table: Any) -> TableSource:
+    def batches(columns: Sequence[int]) -> Batches:
+        return _arrow_batches(table, columns)
+
+    return TableSource(list(table.schema.names), _arrow_types(table.schema), batches)
+
+
+def _arrow_batches(table: Any, columns: Sequence[int], *, empty_is_missing: bool = False) -> Batches:
+    for start in range(0, table.num_rows, _ROWS_AT_A_TIME):
+        rows = table.slice(start, _ROWS_AT_A_TIME)
+        yield [_arrow_column(rows.column(column), empty_is_missing) for column in columns]
+
+
+def _arrow_types(schema: Any) -> list[ColumnType]:
+    return [ColumnType(_arrow_number(field.type), str(field.type)) for field in schema]
+
+
+def _arrow_number(kind: Any) -> np.dtype[Any] | None:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_decimal(kind) or types.is_null(kind):
+        return np.dtype(np.float64)
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        number: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+        return number
+    return None
+
+
+def _arrow_column(values: Any, empty_is_missing: bool = False) -> Column:
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    number = _arrow_number(values.type)
+    missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
+    if number is None:
+        texts = values.to_numpy(zero_copy_only=False)
+        return Column(texts, texts == "" if empty_is_missing else missing)
+    if number == np.float64:
+        # Decimals, and columns without any value.
+        values = values.cast(pa.float64())
+    return Column(values.fill_null(number.type(0).item()).to_numpy(zero_copy_only=False), missing)
+
+
+def parquet_source(path: Path) -> TableSource:
+    """A Parquet file, of which only the columns asked for are read, some rows at a time."""
+    _pyarrow("Reading Parquet")
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path)
+    names = list(file.schema_arrow.names)
+
+    def batches(columns: Sequence[int]) -> Batches:
+        wanted = [names[column] for column in columns]
+        for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=wanted):
+            # By name: they come in the file's order, and a name may bring along those that go on after a dot.
+            yield [_arrow_column(batch.column(name)) for name in wanted]
+
+    return TableSource(names, _arrow_types(file.schema_arrow), batches, _error_in_file(path))
+
+
+def arrow_file_source(path: Path) -> TableSource:
+    """An Arrow IPC file, which is also Feather version 2, mapped into memory."""
+    pa = _pyarrow("Reading Arrow files")
+    file = pa.ipc.open_file(pa.memory_map(str(path)))
+
+    def batches(columns: Sequence[int]) -> Batches:
+        for number in range(file.num_record_batches):
+            yield from _arrow_batches(file.get_batch(number), columns)
+
+    return TableSource(list(file.schema.names), _arrow_types(file.schema), batches, _error_in_file(path))
+
+
+def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> TableSource:
+    """A CSV file with a row of names; the columns in `texts` are text, whatever they look like.
+
+    Types are told from the first block of the file; numbers are read as float64.
+    """
+    pa = _pyarrow("Reading CSV")
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(delimiter=delimiter)
+    # One thread: only then do pyarrow's errors say the row.
+    read = csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES)
+    with csv.open_csv(path, read, parse) as reader:
+        schema = reader.schema
+    if len(schema.names) == 1:
+        raise DataFormatError(
+            str(path),
+            1,
+            f"no {delimiter!r} in {schema.names[0]!r}. Say what separates the fields, such as delimiter=';'.",
+        )
+    types = [
+        ColumnType(None, "text") if name in texts else kind
+        for name, kind in zip(schema.names, _arrow_types(schema), strict=True)
+    ]
+
+    def arrow_type(column: int) -> Any:
+        number = types[column].number
+        if number is None:
+            return pa.string()
+        return pa.bool_() if number.kind == "b" else pa.float64()
+
+    def batches(columns: Sequence[int]) -> Batches:
+        wanted = {schema.names[column]: arrow_type(column) for column in columns}
+        convert = csv.ConvertOptions(column_types=wanted, include_columns=list(wanted))
+        with csv.open_csv(path, read, parse, convert) as reader:
+            for batch in reader:
+                yield from _arrow_batches(batch, range(len(wanted)), empty_is_missing=True)
+
+    def error(message: str, row: int | None = None) -> DataFormatError:
+        line = None if row is None else _line_of_row(path, delimiter, row)
+        return DataFormatError(str(path), line, message)
+
+    return TableSource(list(schema.names), types, batches, error)
+
+
+def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
+    """The line where a row of a CSV file starts: blank lines are no rows, and a quoted value may hold several."""
+    import csv
+    import io
+
+    with io.TextIOWrapper(_pyarrow("Reading CSV").input_stream(str(path)), "utf-8", "replace", newline="") as text:
+        rows = csv.reader(text, delimiter=delimiter)
+        # The row of names is none.
+        line, passed = 1, -1
+        for fields in rows:
+            if fields:
+                if passed == row:
+                    return line
+                passed += 1
+            line = rows.line_num + 1
+    return None
+
+
+def _error_in_file(path: Path) -> Callable[[str, int | None], DataFormatError]:
+    def error(message: str, row: int | None = None) -> DataFormatError:
+        return DataFormatError(str(path), None, message if row is None else f"row {row}: {message}")
+
+    return error
+
+
+def _pyarrow(purpose: str) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise MissingDependencyError("pyarrow", "arrow", purpose) from None
+    return pa

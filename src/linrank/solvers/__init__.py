@@ -1,0 +1,1 @@
+"""Stage 4: objectives become weights, one file an algorithm."""

@@ -1,0 +1,55 @@
+"""Conjugate gradients for one Newton step, with the Newton decrement they come by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.objective.objective import EvaluatedPoint
+
+Preconditioner = Callable[[Vector], Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonStep:
+    """A direction d with H d ≈ -g; `decrement` estimates g' H⁻¹ g / 2, what the full step would gain."""
+
+    direction: Vector
+    decrement: float
+    products: int
+
+
+def newton_step(
+    point: EvaluatedPoint, precondition: Preconditioner, *, forcing: float, enough: float, max_products: int
+) -> NewtonStep:
+    """Solve H d = -g until the rest is a small share (`forcing`) of what is gained, or the gain is known to be `enough`.
+
+    After each step the gain so far is d' H d, and the rest is r' H⁻¹ r; with the preconditioner in place of H this
+    estimates the decrement from both parts.
+    """
+    residual = -point.gradient
+    direction = np.zeros_like(residual)
+    conditioned = precondition(residual)
+    descent = conditioned
+    rest = float(residual @ conditioned)
+    gained = 0.0
+    products = 0
+    while products < max_products and rest > 0.0:
+        curved = point.hessian_product(descent)
+        products += 1
+        bend = float(descent @ curved)
+        if not bend > 0.0:
+            break
+        length = rest / bend
+        direction = direction + length * descent
+        residual = residual - length * curved
+        gained += length * rest
+        conditioned = precondition(residual)
+        before, rest = rest, max(0.0, float(residual @ conditioned))
+        if rest <= forcing * forcing * gained or 0.5 * (gained + rest) <= enough:
+            break
+        descent = conditioned + (rest / before) * descent
+    return NewtonStep(direction, 0.5 * (gained + rest), products)

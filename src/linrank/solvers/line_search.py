@@ -1,0 +1,44 @@
+"""How far to go along a direction: first the whole step, then a search in score space that never reads the features."""
+
+from __future__ import annotations
+
+from linrank.arrays import Vector
+from linrank.objective.objective import EvaluatedPoint
+
+# A full step must gain this share of what the slope promises.
+_SUFFICIENT = 1e-2
+# The search ends where the slope is this share of the first one: near the least point of the line.
+_FLAT = 0.1
+_MOST_TRIES = 30
+
+
+def advance(point: EvaluatedPoint, direction: Vector) -> tuple[EvaluatedPoint, float]:
+    """The next point along a direction of descent, and the step taken; (point, 0) where no step lowers the value."""
+    slope = float(point.gradient @ direction)
+    whole = point.objective.at(point.weights + direction)
+    if whole.value <= point.value + _SUFFICIENT * slope:
+        return whole, 1.0
+    return _least_on_line(point, direction, slope)
+
+
+def _least_on_line(point: EvaluatedPoint, direction: Vector, slope: float) -> tuple[EvaluatedPoint, float]:
+    """The objective is convex, so its slope along the line rises through zero: found by secants that keep a bracket."""
+    line = point.toward(direction)
+    low, low_slope = 0.0, slope
+    high, high_slope = 1.0, line.slope_at(line.at(1.0))
+    best, best_step = point, 0.0
+    for _ in range(_MOST_TRIES):
+        share = low_slope / (low_slope - high_slope) if high_slope > 0.0 else 0.5
+        # Away from the ends, so that the bracket shrinks from both sides.
+        step = low + (high - low) * min(0.9, max(0.1, share))
+        trial = line.at(step)
+        if trial.value < best.value:
+            best, best_step = trial, step
+        trial_slope = line.slope_at(trial)
+        if abs(trial_slope) <= _FLAT * abs(slope) and best_step > 0.0:
+            break
+        if trial_slope < 0.0:
+            low, low_slope = step, trial_slope
+        else:
+            high, high_slope = step, trial_slope
+    return best, best_step

@@ -1,0 +1,113 @@
+"""Newton's method for smooth objectives, each step solved by conjugate gradients with a preconditioner from a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from linrank.arrays import Vector
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.objective.placement import PlacedData, Sample
+from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
+from linrank.solvers.line_search import advance
+from linrank.solvers.solution import Journal, Solution, Watch
+
+# An explicit Hessian of this many features takes 32 MB and a fraction of a second to factor.
+_MOST_FEATURES_IN_A_MATRIX = 2000
+# The Hessian of a sample may cost as many multiplications as this many passes over the data, or as nothing to speak of.
+_MOST_PASSES_FOR_A_MATRIX = 10
+_FREE_MULTIPLICATIONS = 1e8
+# A first solution from a sample this many times smaller costs little and is within a few Newton steps of the whole.
+_RUNG = 8
+
+
+@dataclass(frozen=True)
+class NewtonCG:
+    """Stops where the Newton decrement says that (f - min f) / f is at most `tolerance`.
+
+    With `certified`, it stops where |gradient|² / 2, which is never less than f - min f, is at most `tolerance` x f.
+    Conjugate gradients are preconditioned with the Hessian of a sample of the documents where there are few enough
+    features for that to pay, and with a diagonal otherwise. Without a starting point, the first one is the solution of
+    a sample of the data.
+    """
+
+    tolerance: float = 1e-6
+    certified: bool = False
+    max_iterations: int = 100
+    max_seconds: float = np.inf
+    forcing: float = 0.1
+    sample_share: float = 0.02
+    max_products: int = 250
+
+    def minimize(
+        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
+    ) -> Solution:
+        """Minimise a smooth objective; Ctrl-C ends it at the last point."""
+        journal = Journal(watch, self.max_seconds)
+        try:
+            weights = self.start_from_samples(objective) if start is None else start
+            return self.continue_from(objective.at(weights), journal)[0]
+        except KeyboardInterrupt:
+            return journal.solution("interrupted", interrupted=True)
+
+    def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
+        """Minimise from a point that is evaluated already; also return the last point."""
+        sample = self._sample(point.objective.data)
+        step = 1.0
+        for _ in range(self.max_iterations):
+            newton = self._newton_step(point, sample)
+            stop = journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
+            if self._gap(point, newton) <= self.tolerance * point.value:
+                what = "the certified gap" if self.certified else "the Newton decrement"
+                return journal.solution(f"{what} is below the tolerance", converged=True), point
+            if stop:
+                return journal.solution(stop), point
+            point, step = advance(point, newton.direction)
+            if step == 0.0:
+                return journal.solution("no step lowers the objective: the limit of float64", converged=True), point
+        newton = self._newton_step(point, sample)
+        journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
+        return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
+
+    def _gap(self, point: EvaluatedPoint, newton: NewtonStep) -> float:
+        return 0.5 * float(point.gradient @ point.gradient) if self.certified else newton.decrement
+
+    def _newton_step(self, point: EvaluatedPoint, sample: Sample | None) -> NewtonStep:
+        return newton_step(
+            point,
+            _preconditioner(point, sample),
+            forcing=self.forcing,
+            enough=0.0 if self.certified else self.tolerance * point.value,
+            max_products=self.max_products,
+        )
+
+    def _sample(self, data: PlacedData) -> Sample | None:
+        n, documents = data.n_features, data.n_documents
+        wanted = max(self.sample_share * documents, 10 * n, min(20000, _FREE_MULTIPLICATIONS / (n * n)))
+        wanted = min(wanted, documents)
+        affordable = max(_FREE_MULTIPLICATIONS, _MOST_PASSES_FOR_A_MATRIX * documents * n)
+        if n > _MOST_FEATURES_IN_A_MATRIX or wanted * n * n > affordable:
+            return None
+        return Sample.of(data, int(wanted))
+
+    def start_from_samples(self, objective: RankingObjective) -> Vector:
+        """The solution of a sample of the data, which itself starts from the solution of a smaller one."""
+        data = objective.data
+        wanted = data.n_documents // _RUNG
+        if data.n_features > _MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
+            return np.zeros(data.n_features)
+        smaller = replace(objective, data=Sample.of(data, wanted).placed(data))
+        # A sample of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
+        loose = replace(self, tolerance=max(self.tolerance, 0.1 * data.n_features / wanted))
+        start = smaller.at(loose.start_from_samples(smaller))
+        return loose.continue_from(start, Journal(max_seconds=self.max_seconds))[0].weights
+
+
+def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditioner:
+    if sample is None:
+        diagonal = point.hessian_diagonal_bound()
+        return lambda residual: residual / diagonal
+    factor = cho_factor(point.objective.sampled_hessian(point.weights, sample), overwrite_a=True, check_finite=False)
+    return lambda residual: cho_solve(factor, residual, check_finite=False)  # type: ignore[no-any-return]

@@ -1,0 +1,124 @@
+"""What a solver returns, and what it says on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.objective.objective import EvaluatedPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One line of a solver's history."""
+
+    number: int
+    value: float
+    """The objective."""
+    gap: float
+    """What the solver goes by: the estimate of (f - min f) / f, or |g| / |g at 0| for TRON."""
+    gradient_norm: float
+    inner: int
+    """Conjugate-gradient steps at this point, each one pass over the data."""
+    step: float
+    """The share of the Newton step, or the trust region's ratio of steps, that led here."""
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"iter {self.number:3d}  f {self.value:.6e}  gap {self.gap:.1e}  |g| {self.gradient_norm:.1e}  "
+            f"CG {self.inner:3d}  step {self.step:.2f}"
+        )
+
+
+Watch: TypeAlias = Callable[[Iteration, Vector], object]
+"""Called after each iteration with the weights there; a true answer stops the solver."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The weights found, and how good they are known to be.
+
+    `certified_gap` is a bound on f(weights) - min f that holds without any assumption: a duality gap. For the smooth
+    losses it is half the squared length of the gradient, since f minus w.w / 2 is convex. `estimated_gap` is what the
+    solver went by, such as the Newton decrement. Both are in the units of f.
+    """
+
+    weights: Vector
+    value: float
+    gradient_norm: float
+    certified_gap: float
+    estimated_gap: float
+    iterations: int
+    inner_iterations: int
+    converged: bool
+    interrupted: bool
+    message: str
+    history: tuple[Iteration, ...]
+
+
+class Journal:
+    """The history of one run: it keeps the last point, watches the clock, and asks the watcher whether to go on."""
+
+    def __init__(self, watch: Watch | None = None, max_seconds: float = np.inf) -> None:
+        self._watch = watch
+        self._max_seconds = max_seconds
+        self._started = time.perf_counter()
+        self._lines: list[Iteration] = []
+        self._weights: Vector | None = None
+        self._gap = np.inf
+        self._certified_gap = np.inf
+
+    def note(
+        self, weights: Vector, value: float, gradient_norm: float, *, gap: float, certified_gap: float, inner: int,
+        step: float, shown: float | None = None,
+    ) -> str | None:  # fmt: skip
+        """Add a line; return why to stop, if there is a reason beside convergence.
+
+        The gaps are in the units of f; `shown` stands in the line in place of gap / f.
+        """
+        self._weights, self._gap, self._certified_gap = weights, gap, certified_gap
+        if shown is None:
+            shown = gap / value if value > 0.0 else 0.0
+        seconds = time.perf_counter() - self._started
+        line = Iteration(len(self._lines), value, shown, gradient_norm, inner, step, seconds)
+        self._lines.append(line)
+        if self._watch is not None and self._watch(line, weights):
+            return "the validation measure no longer improves"
+        return f"out of time (max_seconds={self._max_seconds:g})" if seconds > self._max_seconds else None
+
+    def note_smooth(
+        self, point: EvaluatedPoint, *, gap: float | None = None, inner: int, step: float, shown: float | None = None
+    ) -> str | None:
+        """Add a line for a point of a smooth objective, whose certified gap is |gradient|² / 2."""
+        norm = float(np.linalg.norm(point.gradient))
+        certified = 0.5 * norm * norm
+        gap = certified if gap is None else gap
+        return self.note(
+            point.weights, point.value, norm, gap=gap, certified_gap=certified, inner=inner, step=step, shown=shown
+        )
+
+    def solution(self, message: str, *, converged: bool = False, interrupted: bool = False) -> Solution:
+        """What is known at the last point noted."""
+        if self._weights is None:
+            # Interrupted before the first point was evaluated: there is nothing to hand over.
+            raise KeyboardInterrupt
+        last = self._lines[-1]
+        return Solution(
+            self._weights,
+            last.value,
+            last.gradient_norm,
+            self._certified_gap,
+            self._gap,
+            len(self._lines),
+            sum(line.inner for line in self._lines),
+            converged,
+            interrupted,
+            message,
+            tuple(self._lines),
+        )

@@ -1,0 +1,153 @@
+"""Where definitions coincide, the measures agree with trec_eval, scikit-learn, SciPy and LightGBM."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.measures import AUC, ERR, MAP, MRR, NDCG, Judgements, KendallTau, P, PairwiseAccuracy, Recall, evaluate
+
+N_QUERIES = 40
+
+
+@pytest.fixture(scope="module", params=["without ties", "with ties"])
+def data(request):
+    """Labels, scores that single precision holds too, query of each row (interleaved), document ids."""
+    rng = np.random.default_rng(3)
+    n = 800
+    labels = rng.choice([0, 0, 0, 1, 2, 3, 4], size=n).astype(float)
+    qid = rng.integers(0, N_QUERIES, size=n)
+    labels[qid == 7] = 0
+    scores = rng.permutation(n) / 1024 if request.param == "without ties" else rng.integers(0, 6, size=n) / 8
+    return labels, scores, np.array([f"q{number}" for number in qid]), [f"d{row % 97}-{row}" for row in range(n)]
+
+
+def of_queries(data):
+    labels, scores, qid, _ = data
+    for query in dict.fromkeys(qid.tolist()):
+        yield labels[qid == query], scores[qid == query]
+
+
+def test_trec_eval(data):
+    import ir_measures
+    from ir_measures import AP, RR, R, nDCG
+
+    labels, scores, qid, docids = data
+    theirs = {
+        NDCG(definition="trec"): nDCG,
+        NDCG(definition="trec") @ 10: nDCG @ 10,
+        MAP(ties="docid"): AP,
+        MAP(ties="docid", rel=2) @ 5: AP(rel=2) @ 5,
+        P(ties="docid") @ 10: ir_measures.P @ 10,
+        P(ties="docid", rel=3) @ 100: ir_measures.P(rel=3) @ 100,
+        Recall(ties="docid") @ 5: R @ 5,
+        MRR(ties="docid"): RR,
+    }
+    rows = list(zip(qid.tolist(), docids, strict=True))
+    qrels = [ir_measures.Qrel(q, d, int(y)) for (q, d), y in zip(rows, labels, strict=True)]
+    run = [ir_measures.ScoredDoc(q, d, float(s)) for (q, d), s in zip(rows, scores, strict=True)]
+    provider = ir_measures.providers.PytrecEvalProvider()
+    answers = {(m.measure, m.query_id): m.value for m in provider.iter_calc(theirs.values(), qrels, run)}
+    judged = Judgements.from_arrays(labels, qid=qid, docids=docids)
+    evaluation = evaluate(scores, judged, theirs)
+    for ours, measure in theirs.items():
+        expected = [answers[measure, query] for query in judged.queries.ids.tolist()]
+        np.testing.assert_allclose(evaluation.per_query[ours], expected, rtol=1e-12, err_msg=str(ours))
+
+
+def test_scikit_learn(data):
+    from sklearn.metrics import ndcg_score, roc_auc_score
+
+    labels, scores, qid, _ = data
+    measures = [NDCG(definition="linear", ties="average") @ 5, NDCG(definition="linear", ties="average"), AUC(rel=2)]
+    evaluation = evaluate(scores, Judgements.from_arrays(labels, qid=qid), measures)
+    at_5, whole, auc = evaluation.per_query.values()
+    for query, (y, s) in enumerate(of_queries(data)):
+        assert at_5[query] == pytest.approx(ndcg_score([y], [s], k=5), rel=1e-12)
+        assert whole[query] == pytest.approx(ndcg_score([y], [s]), rel=1e-12)
+        if len(np.unique(y >= 2)) == 2:
+            assert auc[query] == pytest.approx(roc_auc_score(y >= 2, s), rel=1e-12)
+        else:
+            assert np.isnan(auc[query])
+
+
+def test_scikit_learn_average_precision_where_nothing_is_tied():
+    from sklearn.metrics import average_precision_score
+
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 2, 60), rng.permutation(60)
+    expected = average_precision_score(labels, scores)
+    assert MAP(labels, scores, qid=np.zeros(60)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_scipy_kendall_tau(data):
+    from scipy.stats import kendalltau
+
+    labels, scores, qid, _ = data
+    taus = KendallTau.per_query(scores, Judgements.from_arrays(labels, qid=qid))
+    expected = [kendalltau(y, s).statistic for y, s in of_queries(data)]
+    np.testing.assert_allclose(taus, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_lightgbm_ndcg(data):
+    import lightgbm
+
+    scores, group = data[1], np.array([5, 1, 94, 300, 200, 200])
+    labels = np.where(np.arange(len(scores)) < 5, 0, data[0])
+    cutoffs = [1, 3, 5, 10]
+    settings = {"metric": "ndcg", "eval_at": cutoffs, "objective": "lambdarank", "verbosity": -1, "num_threads": 1}
+    # A tree ranker that learns nothing leaves the initial scores, so that its metric is of ours.
+    dataset = lightgbm.Dataset(np.zeros((len(labels), 1)), labels, group=group, init_score=scores)
+    recorded = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lightgbm.train(
+            {**settings, "feature_pre_filter": False},
+            dataset,
+            num_boost_round=1,
+            valid_sets=[dataset],
+            callbacks=[lightgbm.record_evaluation(recorded)],
+        )
+    judged = Judgements.from_arrays(labels, group=group)
+    for k in cutoffs:
+        ours = (NDCG(empty=1) @ k).mean(scores, judged)
+        assert ours == pytest.approx(recorded["training"][f"ndcg@{k}"][0], rel=1e-9), k
+
+
+def test_one_long_query_is_counted_without_overflow():
+    n = 100_000
+    labels = np.arange(n) % 1000
+    for measure, expected in ((PairwiseAccuracy, 1.0), (AUC, 1.0)):
+        assert measure(labels, labels, qid=np.zeros(n)) == expected
+    assert KendallTau(labels, -labels, qid=np.zeros(n)) == pytest.approx(-1.0, rel=1e-14)
+    assert PairwiseAccuracy(labels, np.zeros(n), qid=np.zeros(n)) == 0.0
+    assert PairwiseAccuracy(ties="average")(labels, np.zeros(n), qid=np.zeros(n)) == 0.5
+
+
+def test_expected_reciprocal_rank_of_the_paper():
+    # Chapelle et al. (2009): one perfect document at rank 1 satisfies with probability 15/16, then nothing is left.
+    assert (ERR @ 10)([4, 0], [2, 1], qid=[1, 1]) == 15 / 16
+    assert (ERR @ 10)([0, 4], [2, 1], qid=[1, 1]) == 15 / 32
+    assert ERR([2, 3], [2, 1], qid=[1, 1]) == 3 / 16 + 13 / 16 * 7 / 16 / 2
+
+
+def test_a_dataset_gives_what_plain_arrays_give(data):
+    labels, scores, qid, docids = data
+    dataset = RankingDataset.from_arrays(np.zeros((len(labels), 2)), labels, qid=qid, comments=docids)
+    for measure in (NDCG @ 10, MAP, NDCG(definition="trec") @ 3):
+        judged = Judgements.from_arrays(labels, qid=qid, docids=docids)
+        np.testing.assert_array_equal(measure.per_query(scores, dataset), measure.per_query(scores, judged))
+    assert (NDCG @ 10).mean(scores, dataset) == (NDCG @ 10)(labels, scores, qid=qid)
+
+
+def test_the_definitions_of_ndcg_differ_as_they_are_known_to(real_data):
+    rows = [line.split() for line in (real_data / "MQ2008" / "Fold1" / "test.txt").read_text().splitlines()]
+    judged = Judgements.from_arrays([float(row[0]) for row in rows], qid=[row[1] for row in rows])
+    bm25_of_the_whole_document = [float(row[26].removeprefix("25:")) for row in rows]
+    measures = [NDCG(definition="letor") @ 10, NDCG @ 10, NDCG(definition="linear") @ 10, NDCG(empty=1) @ 10]
+    letor, standard, linear, lightgbm = evaluate(bm25_of_the_whole_document, judged, measures).mean.values()
+    # 51 of the 156 queries have no relevant document, and 76 have fewer than 10 documents: these count 0 in LETOR.
+    assert lightgbm == pytest.approx(standard + 51 / 156, abs=1e-12)
+    assert letor < 0.5 * standard
+    assert standard < linear < standard + 0.05

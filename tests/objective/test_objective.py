@@ -1,0 +1,215 @@
+"""Value, gradient and curvature of every loss, against listed pairs, on every shape of data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from linrank import RankingDataset, make_ranking
+from linrank.executors.local import Threads
+from linrank.objective import placement
+from linrank.objective.objective import RankingObjective
+from linrank.objective.pair_losses import Hinge, SmoothedHinge, SquaredHinge
+from linrank.objective.penalties import L2
+from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.sorted_pairs import PairSums
+from strategies import datasets
+
+pytestmark = pytest.mark.kernels
+
+LOSSES = [
+    (SquaredHinge(), oracles.squared_hinge),
+    (Hinge(), oracles.hinge),
+    (SmoothedHinge(0.5), oracles.smoothed_hinge(0.5)),
+]
+SMOOTH = [LOSSES[0], LOSSES[2]]
+DIRECT, TREE = 10**9, 0
+
+
+def objective_of(data, loss, how=None, C=0.75, executor=None):
+    return RankingObjective(loss, L2(), C, PlacedData.of(data, executor or Threads(1)), how or PairSums())
+
+
+def weights_of(data, seed=0):
+    return np.random.default_rng(seed).standard_normal(data.n_features)
+
+
+def expected(data, weights, loss, pairs="all", C=0.75):
+    X = oracles.dense(data.features)
+    value, slopes, curvature = oracles.loss_at_scores(data, X @ weights, loss, pairs)
+    hessian = np.eye(len(weights)) + C * X.T @ curvature @ X
+    return 0.5 * weights @ weights + C * value, weights + C * X.T @ slopes, hessian
+
+
+@pytest.mark.parametrize(("loss", "oracle"), LOSSES, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("direct_up_to", [DIRECT, TREE], ids=["direct", "tree"])
+@given(data=datasets(weighted=True, max_documents=20), seed=st.integers(0, 99))
+def test_every_sum_over_pairs_equals_the_listed_one(loss, oracle, pairs, direct_up_to, data, seed):
+    weights = weights_of(data, seed)
+    point = objective_of(data, loss, PairSums(pairs, direct_up_to)).at(weights)
+    value, gradient, hessian = expected(data, weights, oracle, pairs)
+    assert point.value == pytest.approx(value, rel=1e-11)
+    scale = 1e-11 * (1 + abs(gradient).max())
+    np.testing.assert_allclose(point.gradient, gradient, atol=scale, rtol=1e-10)
+    if not isinstance(loss, Hinge):
+        direction = weights_of(data, seed + 1)
+        product = hessian @ direction
+        np.testing.assert_allclose(point.hessian_product(direction), product, atol=1e-9 * (1 + abs(product).max()))
+
+
+@pytest.mark.parametrize(("loss", "oracle"), SMOOTH, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@given(data=datasets(weighted=True))
+def test_the_hessian_of_a_sample_that_is_everything_is_the_hessian(loss, oracle, pairs, data):
+    weights = weights_of(data)
+    objective = objective_of(data, loss, PairSums(pairs))
+    sample = Sample.of(objective.data, data.n_documents)
+    np.testing.assert_allclose(
+        objective.sampled_hessian(weights, sample), expected(data, weights, oracle, pairs)[2], rtol=1e-9, atol=1e-9
+    )
+
+
+@given(datasets(weighted=True))
+def test_the_diagonal_bound_leaves_out_the_cross_terms(data):
+    weights = weights_of(data)
+    X = oracles.dense(data.features)
+    _, _, curvature = oracles.loss_at_scores(data, X @ weights, oracles.squared_hinge)
+    diagonal = 1 + 0.75 * np.diag(curvature) @ X**2
+    np.testing.assert_allclose(objective_of(data, SquaredHinge()).at(weights).hessian_diagonal_bound(), diagonal)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), SmoothedHinge(0.5)], ids=str)
+def test_gradient_and_hessian_are_numerical_derivatives(loss):
+    data, weights = make_ranking(8, 15, 6, levels=7)
+    objective = objective_of(data, loss)
+    point = objective.at(weights)
+    for j in range(6):
+        nudge = np.zeros(6)
+        nudge[j] = 1e-6
+        ahead, behind = objective.at(weights + nudge), objective.at(weights - nudge)
+        assert point.gradient[j] == pytest.approx((ahead.value - behind.value) / 2e-6, rel=1e-5, abs=1e-5)
+        np.testing.assert_allclose(
+            point.hessian_product(nudge / 1e-6), (ahead.gradient - behind.gradient) / 2e-6, rtol=1e-2, atol=0.3
+        )
+
+
+@pytest.mark.parametrize("levels", [1, 2, 15, 16, 17, 255, 256, 257, 300], ids=lambda k: f"{k} levels")
+def test_the_tree_is_right_at_the_borders_of_its_nodes(levels):
+    rng = np.random.default_rng(levels)
+    labels = rng.permutation(np.arange(600) % levels)
+    data = RankingDataset.from_arrays(rng.standard_normal((600, 3)), labels, qid=np.repeat([1, 2], 300))
+    direct, tree = (objective_of(data, SquaredHinge(), PairSums("all", how)).at(np.ones(3)) for how in (DIRECT, TREE))
+    assert tree.value == pytest.approx(direct.value, rel=1e-12)
+    np.testing.assert_allclose(tree.gradient, direct.gradient, rtol=1e-10)
+    np.testing.assert_allclose(tree.hessian_product(np.ones(3)), direct.hessian_product(np.ones(3)), rtol=1e-10)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.3], ids=["dense", "sparse"])
+@pytest.mark.parametrize("large", [False, True], ids=["many queries", "one large query"])
+def test_any_number_of_threads_gives_the_same_bits(density, large, monkeypatch):
+    if large:
+        monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 1000)
+    data, weights = make_ranking(1 if large else 40, 400 if large else 20, 12, density=density)
+    results = []
+    for n_threads in (1, 2, 5):
+        with Threads(n_threads) as executor:
+            objective = objective_of(data, SquaredHinge(), executor=executor)
+            assert bool(objective.data.large_queries) == large
+            point = objective.at(weights)
+            hessian = objective.sampled_hessian(weights, Sample.of(objective.data, 100))
+            results.append((point.value, point.gradient.tobytes(), point.hessian_product(weights).tobytes(),
+                            point.hessian_diagonal_bound().tobytes(), hessian.tobytes()))  # fmt: skip
+    assert results[0] == results[1] == results[2]
+
+
+@given(data=datasets(weighted=True, max_documents=20))
+def test_a_query_spread_over_chunks_is_the_same_query(data):
+    weights = weights_of(data)
+    usual = objective_of(data, SquaredHinge())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placement, "_LARGE_QUERY_BYTES", 0)
+        patch.setattr("linrank.objective.placement.cut_into_blocks", lambda d: blocks_of_one_query(d))
+        spread = objective_of(data, SquaredHinge())
+    assert len(spread.data.large_queries) > 0
+    assert spread.at(weights).value == pytest.approx(usual.at(weights).value, rel=1e-12)
+    np.testing.assert_allclose(spread.at(weights).gradient, usual.at(weights).gradient, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(
+        spread.at(weights).hessian_product(weights), usual.at(weights).hessian_product(weights), rtol=1e-9, atol=1e-10
+    )
+    line, plain = spread.at(weights).toward(weights), usual.at(weights).toward(weights)
+    assert line.slope_at(line.at(0.5)) == pytest.approx(plain.slope_at(plain.at(0.5)), rel=1e-9, abs=1e-9)
+
+
+def blocks_of_one_query(data):
+    from linrank.dataset.query_blocks import cut_into_blocks
+
+    return cut_into_blocks(data, block_bytes=1)
+
+
+@given(data=datasets(weighted=True), step=st.floats(-2, 2))
+def test_a_point_on_a_line_is_the_point_itself(data, step):
+    weights, direction = weights_of(data), weights_of(data, 1)
+    objective = objective_of(data, SquaredHinge())
+    line = objective.at(weights).toward(direction)
+    there, anew = line.at(step), objective.at(weights + step * direction)
+    assert there.value == pytest.approx(anew.value, rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(there.gradient, anew.gradient, rtol=1e-7, atol=1e-7 * (1 + abs(anew.gradient).max()))
+    assert line.slope_at(there) == pytest.approx(anew.gradient @ direction, rel=1e-6, abs=1e-6)
+
+
+@given(datasets(weighted=True))
+def test_renaming_queries_shuffling_rows_and_shifting_scores_change_nothing(data):
+    weights = weights_of(data)
+    value = objective_of(data, SquaredHinge()).at(weights).value
+    order = np.random.default_rng(0).permutation(data.n_documents)
+    names = np.array([f"query {name}" for name in data.qid])[order]
+    first = {name: place for place, name in reversed(list(enumerate(data.qid)))}
+    by_name = dict(zip(data.queries.ids.tolist(), data.query_weights, strict=True))
+    assert len(first) == data.n_queries
+    shuffled = RankingDataset.from_arrays(
+        data.features[order], data.labels[order], qid=names, document_weights=data.document_weights[order],
+    )  # fmt: skip
+    ids = [name.removeprefix("query ") for name in shuffled.queries.ids]
+    shuffled = replace(shuffled, query_weights=np.array([by_name[int(name)] for name in ids]))
+    assert objective_of(shuffled, SquaredHinge()).at(weights).value == pytest.approx(value, rel=1e-10)
+    shifted = np.hstack([oracles.dense(data.features), np.full((data.n_documents, 1), 1.0)])
+    moved = replace(data, features=shifted)
+    assert objective_of(moved, SquaredHinge()).at(np.append(weights, 64.0)).loss_value == pytest.approx(
+        objective_of(data, SquaredHinge()).at(weights).loss_value, rel=1e-10
+    )
+
+
+def test_another_C_at_the_same_point_computes_nothing_again():
+    data, weights = make_ranking(5, 10, 4)
+    point = objective_of(data, SquaredHinge(), C=1.0).at(weights)
+    other = point.with_C(3.0)
+    anew = objective_of(data, SquaredHinge(), C=3.0).at(weights)
+    assert other.value == anew.value
+    np.testing.assert_array_equal(other.gradient, anew.gradient)
+    np.testing.assert_array_equal(other.hessian_product(weights), anew.hessian_product(weights))
+
+
+def test_a_sample_stands_for_the_whole():
+    data, weights = make_ranking(2000, 20, 40)
+    objective = objective_of(data, SquaredHinge())
+    whole = objective.sampled_hessian(weights, Sample.of(objective.data, data.n_documents))
+    part = Sample.of(objective.data, 8000)
+    assert sum(block.n_documents for block, _ in part.blocks) < 12000
+    estimate = objective.sampled_hessian(weights, part)
+    assert np.trace(estimate) == pytest.approx(np.trace(whole), rel=0.2)
+    smaller = replace(objective, data=part.placed(objective.data))
+    assert smaller.at(weights).value == pytest.approx(objective.at(weights).value, rel=0.1)
+
+
+def test_inputs_are_not_written_to():
+    data, weights = make_ranking(5, 10, 4)
+    before = data.features.copy(), data.labels.copy(), weights.copy()
+    point = objective_of(data, SquaredHinge()).at(weights)
+    point.hessian_product(weights)
+    point.toward(weights).at(0.5)
+    for old, new in zip(before, (data.features, data.labels, weights), strict=True):
+        np.testing.assert_array_equal(old, new)
