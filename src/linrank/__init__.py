@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
     from linrank.dataset.synthetic import make_ranking
     from linrank.errors import DataFormatError, LinrankError
+    from linrank.estimators.query_k_fold import QueryKFold
     from linrank.estimators.rank_svm import RankSVM
+    from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
     from linrank.reading.read import read
@@ -23,7 +25,9 @@ _HOMES = {
     "DataFormatError": "errors",
     "LinrankError": "errors",
     "LinearModel": "model",
+    "QueryKFold": "estimators.query_k_fold",
     "RankSVM": "estimators.rank_svm",
+    "RankSVMCV": "estimators.rank_svm_cv",
     "RankingDataset": "dataset.ranking_dataset",
     "evaluate": "measures",
     "make_ranking": "dataset.synthetic",
@@ -40,7 +44,9 @@ __all__ = [
     "DataFormatError",
     "LinearModel",
     "LinrankError",
+    "QueryKFold",
     "RankSVM",
+    "RankSVMCV",
     "RankingDataset",
     "__version__",
     "evaluate",

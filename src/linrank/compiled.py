@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import numba
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function: TypeAlias = Callable[..., Any]
 
 # Sums may be reassociated and fused, so that they run in vector registers; NaN and infinity keep their meaning.
 _REASSOCIATED = {"reassoc", "contract", "nsz"}

@@ -154,10 +154,12 @@ def _from_document(source: str, document: Any) -> LinearModel:
         return DataFormatError(source, None, message)
 
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise wrong(f"is not a model: it lacks \"format\": \"{FORMAT}\". Use a file written by linrank.")
+        raise wrong(f'is not a model: it lacks "format": "{FORMAT}". Use a file written by linrank.')
     version = document.get("schema_version")
     if version != SCHEMA_VERSION:
-        raise wrong(f"has schema version {version!r}; this linrank reads {SCHEMA_VERSION}. Use a linrank that wrote it.")
+        raise wrong(
+            f"has schema version {version!r}; this linrank reads {SCHEMA_VERSION}. Use a linrank that wrote it."
+        )
     for name, kinds in _FIELDS.items():
         if not isinstance(document.get(name, ...), kinds):
             raise wrong(f"field {name!r} is missing or of the wrong kind. Train the model again, or restore the file.")

@@ -200,6 +200,16 @@ def test_what_cannot_be_computed_is_refused_with_the_remedy(call, message):
         call()
 
 
+@pytest.mark.parametrize("labels", [[31, 32, 0, 5], [100, 3, 62, 63], [900, 1, 2, 0.5]])
+def test_labels_may_be_more_than_grades(labels):
+    scores, docids = [1.0, 2.0, 2.0, 3.0], list("abcd")
+    judged = Judgements.from_arrays(labels, qid=[0] * 4, docids=docids)
+    for measure in (NDCG, NDCG(definition="letor") @ 3, DCG, MeanNDCG, NDCG(definition="trec"), KendallTau):
+        expected = oracle.of_query(measure, scores, labels, docids)
+        assert measure.mean(scores, judged) == pytest.approx(expected, rel=1e-12), str(measure)
+    assert NDCG.mean(scores, Judgements(np.array(labels), judged.queries)) == NDCG.mean(scores, judged)
+
+
 def test_document_ids_are_needed_only_where_scores_are_tied():
     assert NDCG(definition="trec")([1, 0], [1, 2], qid=[1, 1]) == NDCG(definition="linear")([1, 0], [1, 2], qid=[1, 1])
 

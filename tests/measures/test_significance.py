@@ -147,6 +147,7 @@ def test_an_evaluation_carries_intervals_and_goes_to_json():
     labels, scores, qid = [0, 1, 2, 0, 0, 1, 0], [1, 2, 3, 1, 2, 0, 5], list("aaabbbc")
     evaluation = evaluate(scores, Judgements.from_arrays(labels, qid=qid), [NDCG(empty="skip") @ 3, PairwiseAccuracy])
     assert evaluation.measures == (NDCG(empty="skip") @ 3, PairwiseAccuracy)
+    assert repr(evaluation) == "Evaluation(ndcg(empty=skip)@3=0.7500, pairwise_accuracy=0.6000; 3 queries)"
     low, high = evaluation.interval("ndcg(empty=skip)@3")
     assert low <= evaluation.mean[NDCG(empty="skip") @ 3] <= high
     assert evaluation.interval(PairwiseAccuracy) == bootstrap_interval([1.0, 0.0], weights=[3, 2])

@@ -132,7 +132,7 @@ def test_a_query_spread_over_chunks_is_the_same_query(data):
     usual = objective_of(data, SquaredHinge())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "_LARGE_QUERY_BYTES", 0)
-        patch.setattr("linrank.objective.placement.cut_into_blocks", lambda d: blocks_of_one_query(d))
+        patch.setattr("linrank.objective.placement.cut_into_blocks", blocks_of_one_query)
         spread = objective_of(data, SquaredHinge())
     assert len(spread.data.large_queries) > 0
     assert spread.at(weights).value == pytest.approx(usual.at(weights).value, rel=1e-12)

@@ -58,6 +58,12 @@ def test_in_a_sparse_matrix_a_document_without_an_entry_has_the_value_0():
     assert matrix.toarray()[0].tolist() == [0.0, -3.0]
 
 
+def test_what_one_query_holds_does_not_count_for_the_next():
+    matrix = explicit(np.array([[4.0], [5.0], [0.0], [3.0], [NAN]]))
+    fill_missing(matrix, Queries.from_ids([1, 1, 2, 2, 2]), "query_min", ["a"])
+    assert matrix.toarray()[:, 0].tolist() == [4.0, 5.0, 0.0, 3.0, 0.0]
+
+
 @pytest.mark.parametrize("form", [np.array, explicit], ids=["dense", "sparse"])
 @pytest.mark.parametrize("at_a_time", [1, 1 << 18])
 def test_error_names_the_first_feature_and_row(form, at_a_time, monkeypatch):

@@ -9,11 +9,14 @@ from importlib import import_module
 
 from linrank._version import __version__
 
-# Each verb, the sentence `linrank --help` says about it, and the stage of work it belongs to.
+# Each verb, and the sentence `linrank --help` says about it.
 VERBS = {
     "info": "say what is in a data file: queries, documents, pairs, labels, useless features",
     "convert": "write data in another form, such as the memory-mapped one that opens in milliseconds",
     "evaluate": "measure a file of scores: NDCG, MAP, P, ERR and more, by the definition you name",
+    "train": "train a linear ranker exactly on all preference pairs, and write it as a JSON model",
+    "tune": "choose C on a validation set or by cross-validation over queries, then train",
+    "predict": "score documents with a model",
     "demo": "make sample data and run the main job on it",
     "warmup": "compile every kernel now, so that the first real job does not wait",
 }
@@ -29,7 +32,7 @@ verbs:
 three commands to start with:
   linrank demo                                             # sample data in ./demo, described and measured
   linrank info demo/train.txt
-  linrank evaluate demo/test.txt demo/feature-1.scores --measures ndcg@1,5,10 map
+  linrank train demo/train.txt model.json --validate demo/vali.txt
 
 Data is LETOR / svmlight text (.gz and .zst too), Parquet, CSV, Arrow, or linrank's own .linrank files.
 Exit codes: 0 done; 1 the data or a value in it cannot be used; 2 the command line is wrong; 130 interrupted.

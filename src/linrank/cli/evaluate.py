@@ -83,7 +83,7 @@ def show_evaluation(evaluation: Evaluation, dataset: RankingDataset) -> None:
     shown = table(None, "measure", "mean", "95 % interval")
     for measure in evaluation.measures:
         low, high = evaluation.interval(measure)
-        shown.add_row(str(measure), f"{evaluation.mean[measure]:.4f}", f"{low:.4f} – {high:.4f}")
+        shown.add_row(str(measure), f"{evaluation.mean[measure]:.4f}", f"{low:.4f} to {high:.4f}")
     out = console()
     out.print(shown)
     out.print(

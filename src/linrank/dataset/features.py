@@ -102,7 +102,7 @@ class SparseFeatures:
         return sparse.csr_array(parts, shape=(self.n_rows, self.n_features))
 
     def to_dense(self) -> NDArray[Any]:
-        return self.to_csr().toarray()
+        return np.asarray(self.to_csr().toarray())
 
 
 Features: TypeAlias = DenseFeatures | SparseFeatures
@@ -164,10 +164,7 @@ def _dense_transposed_product(values, slopes, total):  # type: ignore[no-untyped
         first, second, third, fourth = slopes[i], slopes[i + 1], slopes[i + 2], slopes[i + 3]
         for j in range(n_features):
             total[j] += (
-                first * values[i, j]
-                + second * values[i + 1, j]
-                + third * values[i + 2, j]
-                + fourth * values[i + 3, j]
+                first * values[i, j] + second * values[i + 1, j] + third * values[i + 2, j] + fourth * values[i + 3, j]
             )
     for i in range(whole, n_rows):
         slope = slopes[i]

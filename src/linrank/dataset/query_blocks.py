@@ -60,9 +60,7 @@ class QueryBlock:
         levels = np.empty(len(labels), dtype=np.int32)
         level_counts = np.empty(len(query_starts) - 1, dtype=np.int64)
         _find_levels(order, sorted_labels, query_starts, levels, level_counts)
-        return cls(
-            features, labels, levels, level_counts, query_starts, document_weights, query_weights, first_row
-        )
+        return cls(features, labels, levels, level_counts, query_starts, document_weights, query_weights, first_row)
 
 
 def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> list[QueryBlock]:

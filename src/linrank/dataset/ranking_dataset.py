@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +47,7 @@ class RankingDataset:
         In order of the queries' first appearance.
     """
 
-    features: NDArray[Any] | sparse.csr_array
+    features: Any
     labels: Vector
     queries: Queries
     feature_names: tuple[str, ...] | None = None
@@ -115,7 +117,7 @@ class RankingDataset:
 
     @property
     def is_sparse(self) -> bool:
-        return sparse.issparse(self.features)
+        return bool(sparse.issparse(self.features))
 
     @property
     def qid(self) -> NDArray[Any]:
@@ -138,6 +140,20 @@ class RankingDataset:
         """The features with each query's rows together: a view where they stand so already."""
         features = as_features(self.features)
         return features if self.queries.order is None else features.take(self.queries.order)
+
+    def widened(self, n_features: int) -> RankingDataset:
+        """The same documents with zeros for features that no document of this data has.
+
+        Sparse text ends at the largest id that occurs in it, which may be less than another file's.
+        """
+        missing = n_features - self.n_features
+        if missing <= 0 or self.feature_names is not None:
+            return self
+        if self.is_sparse:
+            matrix = self.features
+            parts = (matrix.data, matrix.indices, matrix.indptr)
+            return replace(self, features=sparse.csr_array(parts, shape=(self.n_documents, n_features)))
+        return replace(self, features=np.pad(self.features, ((0, 0), (0, missing))))
 
     def subset(self, queries: Any) -> RankingDataset:
         """The dataset of the chosen queries only, given by their numbers or by a mask over queries."""
@@ -165,7 +181,7 @@ class RankingDataset:
             raise LinrankError(f"{self.n_queries} queries cannot be split into {len(shares)} parts; use fewer parts.")
         shuffled = np.random.default_rng(random_state).permutation(self.n_queries)
         bounds = np.round(np.cumsum((0.0, *shares)) / total * self.n_queries).astype(np.int64)
-        return tuple(self.subset(np.sort(shuffled[a:b])) for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+        return tuple(self.subset(np.sort(shuffled[a:b])) for a, b in pairwise(bounds))
 
     def folds(self, n_folds: int, random_state: int = 0) -> Iterator[tuple[RankingDataset, RankingDataset]]:
         """Yield (train, test) for each of `n_folds` parts of the queries."""
@@ -180,6 +196,18 @@ class RankingDataset:
         from linrank.dataset.summary import summarise
 
         return summarise(self)
+
+    def fingerprint(self) -> str:
+        """A hash of the features, labels, queries and weights: the same for the same data, on any machine."""
+        digest = hashlib.sha256(f"{self.features.shape} {self.features.dtype} {self.is_sparse}".encode())
+        matrix = self.features
+        columns = [matrix.data, matrix.indices, matrix.indptr] if sparse.issparse(matrix) else [matrix]
+        ids = np.asarray([str(query) for query in self.queries.ids.tolist()]).astype("S")
+        columns += [self.labels, ids, self.queries.of_rows(), self.document_weights, self.query_weights]
+        for column in columns:
+            if column is not None:
+                digest.update(np.ascontiguousarray(column).data)
+        return f"sha256:{digest.hexdigest()}"
 
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
@@ -197,13 +225,15 @@ def _docid(comment: str) -> str:
     return words[0] if words else ""
 
 
-def _checked_features(X: Any) -> NDArray[Any] | sparse.csr_array:
+def _checked_features(X: Any) -> Any:
     if sparse.issparse(X):
         matrix = sparse.csr_array(X)
         return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
     values = np.asarray(X)
     if values.ndim != 2:
-        raise LinrankError(f"features have shape {values.shape}; they must have one row a document and one column each.")
+        raise LinrankError(
+            f"features have shape {values.shape}; they must have one row a document and one column each."
+        )
     if values.dtype in (np.float32, np.float64):
         return values
     try:

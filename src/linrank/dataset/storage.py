@@ -173,7 +173,7 @@ def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
 
 def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:
     if section.n_bytes == 0:
-        return np.empty(section.shape, dtype=section.dtype)
+        return np.zeros(section.shape, dtype=section.dtype)
     place: dict[str, Any] = {"dtype": section.dtype, "offset": section.offset, "shape": section.shape}
     try:
         # Copy-on-write: not marked read-only, for which every kernel would be compiled anew.

@@ -177,12 +177,13 @@ def read_layout(file: IO[bytes], source: str) -> Layout:
     size = os.fstat(file.fileno()).st_size
     if size != file_bytes:
         raise _damage(source, f"it has {size} bytes instead of {file_bytes}")
-    header = file.read(header_bytes)
+    # No more than there is, whatever the file says.
+    header = file.read(min(header_bytes, size))
     if zlib.crc32(header) != header_checksum:
         raise _damage(source, "its header is not what was written (its checksum differs)")
     try:
         layout = Layout.from_json(header, source)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise _damage(source, f"its header cannot be understood ({type(error).__name__}: {error})") from None
     if problem := _problem(layout, size):
         raise _damage(source, problem)

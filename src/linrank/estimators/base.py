@@ -23,7 +23,8 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
 
     # Metadata routing: a GridSearchCV or Pipeline passes `qid` on without being told to.
     __metadata_request__fit = {"qid": True}
-    __metadata_request__score = {"qid": True}
+    # (A Pipeline always names sample_weight to `score`, so it must be known there, and unused.)
+    __metadata_request__score = {"qid": True, "sample_weight": None}
 
     method: str = ""
     objective: str = ""
@@ -58,7 +59,9 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         scores = self.predict(X)
         if qid is None and group is None:
             if self.fitted_by_query_:
-                raise LinrankError("NDCG needs to know which documents belong together. Pass qid (one value a row) or group.")
+                raise LinrankError(
+                    "NDCG needs to know which documents belong together. Pass qid (one value a row) or group."
+                )
             group = [len(scores)]
         queries = Queries.from_ids(qid) if group is None else Queries.from_sizes(group, len(scores))
         return (NDCG @ 10).mean(scores, Judgements(np.asarray(y, dtype=np.float64), queries))
@@ -153,5 +156,3 @@ class Patience:
         if latest > self.best:
             self.best, self.best_weights, self._since = latest, weights, 0
         return self._patience is not None and self._since >= self._patience
-
-

@@ -154,30 +154,32 @@ class RankSVM(LinearRanker):
         query_weight : one weight a query, in order of first appearance
         eval_set : list of (X, y) to measure after each iteration, with `eval_qid` or `eval_group` for each
         """
-        solver = self._solver()
+        solver = self._solver(self.C)
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        watching = Patience(self._validation(eval_set, eval_qid, eval_group), parse_measure(self.eval_measure), self.patience)
+        watching = Patience(
+            self._validation(eval_set, eval_qid, eval_group), parse_measure(self.eval_measure), self.patience
+        )
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         with Threads(self.n_threads) as executor:
-            solution = solver.minimize(self._objective(dataset, executor), start, watch=self._watch(watching))
+            solution = solver.minimize(self._objective(dataset, self.C, executor), start, watch=self._watch(watching))
         self._keep(solution, watching)
         return self
 
-    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
+    def _objective(self, dataset: RankingDataset, C: float, executor: Threads) -> RankingObjective:
         how = PairSums(self.pairs, _SUMS[self.sums])  # type: ignore[arg-type]
-        return RankingObjective(self._loss(), L2(), self.C, PlacedData.of(dataset, executor), how)
+        return RankingObjective(self._loss(), L2(), C, PlacedData.of(dataset, executor), how)
 
     def _loss(self) -> PairLoss:
         made: PairLoss = _LOSSES[self.loss]()
         return made
 
-    def _solver(self) -> NewtonCG | TRON | SmoothedNewton:
+    def _solver(self, C: float) -> NewtonCG | TRON | SmoothedNewton:
         """Everything that cannot work is refused here, before any work."""
         _check_choice("loss", self.loss, _LOSSES)
         _check_choice("pairs", self.pairs, ("all", "adjacent"))
         _check_choice("sums", self.sums, _SUMS)
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise LinrankError(f"C={self.C}; the weight of the loss must be a positive number.")
+        if not (np.isfinite(C) and C > 0):
+            raise LinrankError(f"C={C}; the weight of the loss must be a positive number.")
         if self.tol is not None and not self.tol > 0:
             raise LinrankError(f"tol={self.tol}; use a positive number, or None for the solver's own.")
         if self.max_iter < 1:
@@ -189,8 +191,9 @@ class RankSVM(LinearRanker):
             raise LinrankError(f"solver={solver!r} cannot minimise loss={self.loss!r}; use solver={remedy}.")
         limits = {"max_iterations": self.max_iter, "max_seconds": self.max_seconds or np.inf}
         tolerance = {} if self.tol is None else {"tolerance": self.tol}
-        made = {"newton": NewtonCG, "tron": TRON, "smoothed": SmoothedNewton}[solver]
-        return made(**limits, **tolerance)  # type: ignore[arg-type]
+        made: Any = {"newton": NewtonCG, "tron": TRON, "smoothed": SmoothedNewton}[solver]
+        solver_: NewtonCG | TRON | SmoothedNewton = made(**limits, **tolerance)
+        return solver_
 
     def _watch(self, watching: Patience) -> Watch | None:
         if self.progress is None and not watching.active:
@@ -218,8 +221,8 @@ class RankSVM(LinearRanker):
             raise KeyboardInterrupt
         if not solution.converged and self.patience is None and self.max_seconds is None:
             warnings.warn(
-                f"not converged: {solution.message}; (f - min f) / f is about {solution.estimated_gap / solution.value:.1e}. "
-                "Raise max_iter, or tol.",
+                f"not converged: {solution.message}; f - min f is about {solution.estimated_gap:.1e} "
+                f"of {solution.value:.6e}. Raise max_iter, or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

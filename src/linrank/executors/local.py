@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -11,15 +10,10 @@ from typing import Any, Self, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from linrank.errors import LinrankError
+from linrank.threads import number_of_threads
 
 A = TypeVar("A")
 B = TypeVar("B")
-
-
-def available_threads() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Threads:
@@ -29,9 +23,7 @@ class Threads:
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
-        if n_threads is not None and n_threads < 1:
-            raise LinrankError(f"n_threads={n_threads}; use at least 1, or None for all processors.")
-        self.n_threads = n_threads or available_threads()
+        self.n_threads = number_of_threads(n_threads)
         self._pool = ThreadPoolExecutor(self.n_threads, "linrank") if self.n_threads > 1 else None
 
     def __enter__(self) -> Self:
@@ -39,7 +31,9 @@ class Threads:
         self._blas = threadpool_limits(1, user_api="blas")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         # After an interrupt the running tasks end by themselves within a moment: nobody waits for them.
         self._blas.restore_original_limits()
         if self._pool is not None:

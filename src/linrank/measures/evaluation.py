@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from linrank.measures.measures import Measure
 from linrank.measures.parsing import parse_measures
 from linrank.measures.ranked_queries import RankedQueries, has_exponential_gain
 from linrank.measures.significance import bootstrap_interval
+from linrank.threads import number_of_threads
 
 # Documents a task takes on: small enough for a processor's cache, large enough that starting it costs nothing.
 _RANGE_DOCUMENTS = 1 << 15
@@ -28,7 +28,7 @@ _RANGE_DOCUMENTS = 1 << 15
 _LARGEST_EXPONENT = 960
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """The values of several measures for the same scores.
 
@@ -80,6 +80,10 @@ class Evaluation:
             "per_query": {str(m): [_or_none(v) for v in values.tolist()] for m, values in self.per_query.items()},
         }
 
+    def __repr__(self) -> str:
+        means = ", ".join(f"{measure}={value:.4f}" for measure, value in self.mean.items())
+        return f"Evaluation({means}; {len(self.query_ids)} queries)"
+
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
@@ -110,7 +114,7 @@ def evaluate(
     _check_measures(wanted, dataset)
     checked = _checked_scores(scores, queries.n_documents)
     grouped_scores = for_kernels(queries.grouped(checked))
-    grouped_labels = for_kernels(queries.grouped(dataset.labels))
+    grouped_labels = for_kernels(queries.grouped(np.ascontiguousarray(dataset.labels, dtype=np.float64)))
     docids = _grouped_docids(dataset) if any(measure.ties == "docid" for measure in wanted) else None
     per_query = {measure: np.empty(queries.n_queries) for measure in wanted}
     weights = {measure: np.empty(queries.n_queries) for measure in wanted if measure.name == "pairwise_accuracy"}
@@ -191,15 +195,12 @@ def _query_ranges(query_starts: Offsets) -> list[tuple[int, int]]:
 
 
 def _for_each_range(task: Callable[[int, int], None], ranges: list[tuple[int, int]], n_threads: int | None) -> None:
-    if n_threads is None:
-        n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_threads < 1:
-        raise LinrankError(f"n_threads is {n_threads}; it must be at least 1.")
-    if min(n_threads, len(ranges)) == 1:
+    n_threads = min(number_of_threads(n_threads), len(ranges))
+    if n_threads == 1:
         for first, last in ranges:
             task(first, last)
         return
-    with ThreadPoolExecutor(min(n_threads, len(ranges))) as pool:
+    with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(task, *zip(*ranges, strict=True)))
 
 

@@ -47,11 +47,11 @@ def count_labels_descending(labels, query_starts, counts, descending):  # type: 
                 return False
             counts[int(label)] += 1
         i = start
-        for label in range(len(counts) - 1, -1, -1):
-            for _ in range(counts[label]):
-                descending[i] = label
+        for grade in range(len(counts) - 1, -1, -1):
+            for _ in range(counts[grade]):
+                descending[i] = grade
                 i += 1
-            counts[label] = 0
+            counts[grade] = 0
     return True
 
 

@@ -86,6 +86,7 @@ class Measure:
         For NDCG, DCG and MeanNDCG: "standard" (gain 2^y - 1, divided by log2(rank + 1)), "letor" (the official scripts
         of LETOR and MSLR: the same gain, divided by log2(rank) from rank 3 on; NDCG is 0 for a list shorter than the
         cut-off), "linear" (gain y, divided by log2(rank + 1)), or "trec" (linear, with ties as in trec_eval).
+        The ideal order is of the documents given, so give all that are judged.
         A label below 0 gains 0, so that NDCG stays between 0 and 1.
         For P: "standard" (a missing document is irrelevant) or "letor3" (0 for a list shorter than the cut-off).
     rel : float, optional

@@ -32,14 +32,19 @@ class RankingObjective:
 
     def at(self, weights: Vector) -> EvaluatedPoint:
         """Evaluate value and gradient in one pass over the features: each block is used twice while it is in cache."""
-        states = self.data.executor.map(_evaluate_shard, self.data.shards, weights=weights, loss=self.loss, how=self.how)
+        states = self.data.executor.map(
+            _evaluate_shard, self.data.shards, weights=weights, loss=self.loss, how=self.how
+        )
         large = []
         for query in self.data.large_queries:
             executor = self.data.executor
             parts = executor.gather(executor.map(_scores_of_chunk, query.chunks, weights=weights))
             scores = np.concatenate(parts)
-            large.append(_LargeState(scores, self.loss.at(scores, query.block, self._side_by_side)))
+            large.append(_LargeState(scores, self.loss.at(scores, query.block, self.side_by_side)))
         return EvaluatedPoint(self, weights, states, large)
+
+    def with_C(self, C: float) -> RankingObjective:
+        return replace(self, C=C)
 
     def with_loss(self, loss: PairLoss) -> RankingObjective:
         return replace(self, loss=loss)
@@ -54,7 +59,7 @@ class RankingObjective:
         return hessian  # type: ignore[no-any-return]
 
     @property
-    def _side_by_side(self) -> PairSums:
+    def side_by_side(self) -> PairSums:
         return replace(self.how, both=self.data.executor.both)
 
 
@@ -64,12 +69,12 @@ class EvaluatedPoint:
 
     objective: RankingObjective
     weights: Vector
-    _states: Sequence[_ShardState]
-    _large: Sequence[_LargeState]
+    states: Sequence[_ShardState]
+    large: Sequence[_LargeState]
 
     def with_C(self, C: float) -> EvaluatedPoint:
         """The same point of the objective with another C: nothing is computed again."""
-        point = EvaluatedPoint(replace(self.objective, C=C), self.weights, self._states, self._large)
+        point = EvaluatedPoint(self.objective.with_C(C), self.weights, self.states, self.large)
         for known in ("loss_value", "loss_gradient", "totals"):
             if known in self.__dict__:
                 point.__dict__[known] = self.__dict__[known]
@@ -85,43 +90,45 @@ class EvaluatedPoint:
 
     @cached_property
     def loss_value(self) -> float:
-        return sum(state.value for state in self._states) + sum(state.at.value for state in self._large)
+        return sum(state.value for state in self.states) + sum(state.at.value for state in self.large)
 
     @cached_property
     def totals(self) -> tuple[float, ...]:
         """The loss's further sums over all queries."""
-        parts = [state.totals for state in self._states] + [state.at.totals for state in self._large]
+        parts = [state.totals for state in self.states] + [state.at.totals for state in self.large]
         return tuple(sum(part) for part in zip(*parts, strict=True))
 
     @cached_property
     def loss_gradient(self) -> Vector:
         data = self.objective.data
         total = np.zeros(data.n_features)
-        for shard, state in zip(data.shards, self._states, strict=True):
+        for shard, state in zip(data.shards, self.states, strict=True):
             total += state.gradient if state.gradient is not None else _gradient_of_shard(shard, state)
-        for query, large in zip(data.large_queries, self._large, strict=True):
+        for query, large in zip(data.large_queries, self.large, strict=True):
             total += data.executor.total(_transposed_chunk, query.chunks, query.split(large.at.slopes))
         return total
 
     def hessian_product(self, direction: Vector) -> Vector:
-        """(penalty'' + C X' loss'' X) direction, in one pass over the features."""
+        """Product (penalty'' + C X' loss'' X) direction, in one pass over the features."""
         data = self.objective.data
         total = np.zeros(data.n_features)
         if data.shards:
-            total += data.executor.total(_hessian_product_of_shard, data.shards, self._states, direction=direction)
-        for query, large in zip(data.large_queries, self._large, strict=True):
-            along = np.concatenate(data.executor.gather(data.executor.map(_scores_of_chunk, query.chunks, weights=direction)))
+            total += data.executor.total(_hessian_product_of_shard, data.shards, self.states, direction=direction)
+        for query, large in zip(data.large_queries, self.large, strict=True):
+            along = np.concatenate(
+                data.executor.gather(data.executor.map(_scores_of_chunk, query.chunks, weights=direction))
+            )
             curved = large.at.curvature.product(along)  # type: ignore[union-attr]
             total += data.executor.total(_transposed_chunk, query.chunks, query.split(curved))
         return self.objective.penalty.curvature(self.weights) * direction + self.objective.C * total
 
     def hessian_diagonal_bound(self) -> Vector:
-        """penalty'' + C sum_i (loss'')_ii x_i ** 2: the Hessian's diagonal without its cross terms."""
+        """Return penalty'' + C sum_i (loss'')_ii x_i ** 2: the Hessian's diagonal without its cross terms."""
         data = self.objective.data
         total = np.zeros(data.n_features)
         if data.shards:
-            total += data.executor.total(_diagonal_of_shard, data.shards, self._states)
-        for query, large in zip(data.large_queries, self._large, strict=True):
+            total += data.executor.total(_diagonal_of_shard, data.shards, self.states)
+        for query, large in zip(data.large_queries, self.large, strict=True):
             diagonal = large.at.curvature.diagonal()  # type: ignore[union-attr]
             total += data.executor.total(_square_transposed_chunk, query.chunks, query.split(diagonal))
         return self.objective.penalty.curvature(self.weights) + self.objective.C * total
@@ -151,21 +158,21 @@ class Line:
         point, objective = self.start, self.start.objective
         data = objective.data
         states = data.executor.map(
-            _evaluate_along, data.shards, point._states, self._along, step=step, loss=objective.loss, how=objective.how
+            _evaluate_along, data.shards, point.states, self._along, step=step, loss=objective.loss, how=objective.how
         )
         large = []
-        for query, state, along in zip(data.large_queries, point._large, self._large_along, strict=True):
+        for query, state, along in zip(data.large_queries, point.large, self._large_along, strict=True):
             scores = state.scores + step * along
-            large.append(_LargeState(scores, objective.loss.at(scores, query.block, objective._side_by_side)))
+            large.append(_LargeState(scores, objective.loss.at(scores, query.block, objective.side_by_side)))
         return EvaluatedPoint(objective, point.weights + step * self.direction, states, large)
 
     def slope_at(self, point: EvaluatedPoint) -> float:
         """The derivative of the objective along the line, at a point made by `at`."""
         loss = sum(
             float(slopes @ along)
-            for state, alongs in zip(point._states, self._along, strict=True)
+            for state, alongs in zip(point.states, self._along, strict=True)
             for slopes, along in zip(state.slopes, alongs, strict=True)
-        ) + sum(float(state.at.slopes @ along) for state, along in zip(point._large, self._large_along, strict=True))
+        ) + sum(float(state.at.slopes @ along) for state, along in zip(point.large, self._large_along, strict=True))
         objective = point.objective
         return float(objective.penalty.gradient(point.weights) @ self.direction) + objective.C * loss
 
@@ -261,4 +268,4 @@ def _hessian_of_block(scaled: tuple[QueryBlock, float], *, weights: Vector, loss
     scores = block.features.product(weights, np.empty(block.n_documents))
     curvature = loss.at(scores, block, how).curvature
     rows = np.ascontiguousarray(block.features.to_dense(), dtype=np.float64)
-    return scale * (rows.T @ curvature.matrix_product(rows))  # type: ignore[no-any-return,union-attr]
+    return scale * (rows.T @ curvature.matrix_product(rows))  # type: ignore[union-attr]

@@ -179,10 +179,21 @@ def gather_weighted(rows, weights, values, sorted_values):  # type: ignore[no-un
 
 
 @kernel
-def add_laplacian_of_columns(
-    rows, weights, levels, bounds, upward, counts, values, query_starts, level_counts, query_weights, adjacent, factor,
+def add_laplacian_of_columns(  # type: ignore[no-untyped-def]
+    rows,
+    weights,
+    levels,
+    bounds,
+    upward,
+    counts,
+    values,
+    query_starts,
+    level_counts,
+    query_weights,
+    adjacent,
+    factor,
     products,
-):  # type: ignore[no-untyped-def]
+):
     """One sweep of the active pairs' Laplacian times a matrix with one row a document, all its columns at once.
 
     The structure keyed by level is a Fenwick tree whose nodes are rows: every step is a sum of whole rows. The upward
@@ -229,10 +240,20 @@ def add_laplacian_of_columns(
 
 
 @kernel
-def add_squared_hinge(
-    rows, weights, scores, count_higher, count_lower, sums_higher, sums_lower, query_starts, query_weights, margin, factor,
+def add_squared_hinge(  # type: ignore[no-untyped-def]
+    rows,
+    weights,
+    scores,
+    count_higher,
+    count_lower,
+    sums_higher,
+    sums_lower,
+    query_starts,
+    query_weights,
+    margin,
+    factor,
     slopes,
-):  # type: ignore[no-untyped-def]
+):
     """Add factor x the sum of max(0, margin - (s_i - s_j)) ** 2 over the pairs: return the value, add the slopes."""
     value = 0.0
     for query in range(len(query_starts) - 1):

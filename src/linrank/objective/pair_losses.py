@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import pair_kernels as kernels
-from linrank.objective.sorted_pairs import PairsWithin, PairSums, SortedPairs
+from linrank.objective.sorted_pairs import PairSums, PairsWithin, SortedPairs
 
 
 class Curvature(Protocol):
@@ -159,7 +159,8 @@ def _hinge(pairs: PairsWithin, factor: float, slopes: Vector) -> float:
     """Value of factor x the sum of max(0, margin - (s_i - s_j)), whose slopes are added."""
     documents, block = pairs.documents, pairs.documents.block
     higher, lower = pairs.counts()
-    return kernels.add_hinge(
+    value: float = kernels.add_hinge(
         documents.rows, documents.weights, documents.scores, higher, lower, block.query_starts, block.query_weights,
         pairs.margin, factor, slopes,
     )  # fmt: skip
+    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from linrank.executors.local import Threads
 _MOST_SHARDS = 32
 # A query with more bytes of features than this is worth computing in parallel within itself.
 _LARGE_QUERY_BYTES = 1 << 23
+# A sample comes from at least so many places.
+_FEWEST_BLOCKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class LargeQuery:
 
     def split(self, column: Vector) -> list[Vector]:
         """A column of the query as one part a chunk."""
-        return [column[a:b] for a, b in zip(self.bounds[:-1], self.bounds[1:], strict=True)]
+        return [column[a:b] for a, b in pairwise(self.bounds)]
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def _shards(blocks: Sequence[QueryBlock], n_shards: int) -> list[tuple[QueryBloc
 
 def _spread(block: QueryBlock, n_shards: int, executor: Threads) -> LargeQuery:
     bounds = tuple(int(bound) for bound in np.linspace(0, block.n_documents, n_shards + 1))
-    chunks = [block.features.rows(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    chunks = [block.features.rows(a, b) for a, b in pairwise(bounds)]
     return LargeQuery(block, executor.place(chunks), bounds)
 
 
@@ -97,24 +100,44 @@ class Sample:
 
     @classmethod
     def of(cls, data: PlacedData, n_documents: int) -> Sample:
-        """About `n_documents` documents: whole blocks at even distances, and rows at even distances of large queries."""
+        """About `n_documents` documents: queries from all over the data, and rows at even distances of large queries."""
         share = min(1.0, n_documents / max(1, data.n_documents))
         large = {id(query.block) for query in data.large_queries}
         small = [block for block in data.blocks if id(block) not in large]
         chosen: list[tuple[QueryBlock, float]] = []
         if small:
-            count = max(1, round(share * len(small)))
-            places = np.unique(np.linspace(0, len(small) - 1, count).round().astype(int))
-            kept = sum(small[place].n_documents for place in places)
-            scale = sum(block.n_documents for block in small) / kept
-            chosen += [(small[place], scale) for place in places]
+            count = min(len(small), max(_FEWEST_BLOCKS, round(share * len(small))))
+            places = np.linspace(0, len(small) - 1, count).round().astype(int)
+            parts = [_first_queries(small[place], share * len(small) / count) for place in places]
+            scale = sum(block.n_documents for block in small) / sum(part.n_documents for part in parts)
+            chosen += [(part, scale) for part in parts]
         chosen += [_thinned(query.block, share) for query in data.large_queries]
         return cls(chosen)
+
+    @property
+    def n_documents(self) -> int:
+        return sum(block.n_documents for block, _ in self.blocks)
 
     def placed(self, data: PlacedData) -> PlacedData:
         """The sample as data of its own, each query weighing as much as what it stands for."""
         blocks = [replace(block, query_weights=scale * block.query_weights) for block, scale in self.blocks]
         return PlacedData.of_blocks(blocks, data.n_features, data.executor)
+
+
+def _first_queries(block: QueryBlock, share: float) -> QueryBlock:
+    """The first queries of a block, as a view."""
+    n_queries = min(block.n_queries, max(1, round(share * block.n_queries)))
+    stop = int(block.query_starts[n_queries])
+    return QueryBlock(
+        block.features.rows(0, stop),
+        block.labels[:stop],
+        block.levels[:stop],
+        block.level_counts[:n_queries],
+        block.query_starts[: n_queries + 1],
+        block.document_weights[:stop],
+        block.query_weights[:n_queries],
+        block.first_row,
+    )
 
 
 def _thinned(block: QueryBlock, share: float) -> tuple[QueryBlock, float]:

@@ -34,8 +34,9 @@ _MOST_DIGITS = 18
 
 @kernel
 def parse_lines(  # type: ignore[no-untyped-def]
-    text, n_bytes, first_id, last_id, powers, labels, row_starts, values, columns, comments, runs, words
-):
+    text, n_bytes, first_id, last_id, powers,
+    labels, row_starts, values, columns, letters, comment_starts, runs, words,
+):  # fmt: skip
     """Parse whole lines into rows of the output arrays.
 
     Returns the outcome; the numbers of rows, lines, runs and words; the largest id; whether rows have a qid (-1 where
@@ -47,13 +48,13 @@ def parse_lines(  # type: ignore[no-untyped-def]
     rows_have_qid = -1
     qid_start = qid_stop = 0
     outcome = WHOLE
-    row_starts[0] = 0
+    row_starts[0] = comment_starts[0] = 0
     while pos < n_bytes:
         line_start = pos
         n_lines += 1
         pos = _skip_blanks(text, pos)
         if _ends_fields(_byte(text, pos)):
-            _, _, pos = _comment(text, pos)
+            pos = _next_line(text, _end_of_comment(text, pos))
             if pos < 0:
                 outcome = BAD_LINE
                 break
@@ -80,7 +81,9 @@ def parse_lines(  # type: ignore[no-untyped-def]
         if pos < 0:
             outcome = pos
             break
-        comment_start, comment_stop, pos = _comment(text, pos)
+        fields_stop = pos
+        comment_stop = _end_of_comment(text, pos)
+        pos = _next_line(text, comment_stop)
         if pos < 0:
             outcome = BAD_LINE
             break
@@ -95,11 +98,10 @@ def parse_lines(  # type: ignore[no-untyped-def]
             rows_have_qid = has_qid
             first_row_line = n_lines
         qid_start, qid_stop = start, stop
-        comments[n_rows, 0] = comment_start
-        comments[n_rows, 1] = comment_stop
         largest_id = max(largest_id, last_here)
         n_rows += 1
         row_starts[n_rows] = n_entries
+        comment_starts[n_rows] = _copy_stripped(text, fields_stop + 1, comment_stop, letters, comment_starts[n_rows - 1])
     return outcome, n_rows, n_lines, n_runs, n_words, largest_id, rows_have_qid, first_row_line, line_start
 
 
@@ -188,25 +190,34 @@ def _qid(text, pos):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _comment(text, pos):  # type: ignore[no-untyped-def]
-    """From the end of the fields: where the comment starts and stops, and the next line; that is negative for a NUL."""
-    start = stop = 0
-    if _byte(text, pos) == _HASH:
-        start = stop = pos + 1
-        while not _ends_comment(_byte(text, stop)):
-            stop += 1
-        pos = stop
-        while start < stop and _byte(text, start) <= _BLANK:
-            start += 1
-        while stop > start and _byte(text, stop - 1) <= _BLANK:
-            stop -= 1
-    last = _byte(text, pos)
-    if last == 0:
-        return 0, 0, BAD_LINE
-    # Lines end as in Python's text files: LF, CR LF, or CR.
-    if last == _RETURN and _byte(text, pos + 1) == _LINE_FEED:
+def _end_of_comment(text, pos):  # type: ignore[no-untyped-def]
+    """From the end of the fields to the end of the line, or to a NUL byte."""
+    while _byte(text, pos) not in (_LINE_FEED, _RETURN, 0):
         pos += 1
-    return start, stop, pos + 1
+    return pos
+
+
+@kernel
+def _next_line(text, pos):  # type: ignore[no-untyped-def]
+    """From the end of a line to the next, negative at a NUL byte; lines end as in Python's text files: LF, CR LF, CR."""
+    if _byte(text, pos) == 0:
+        return BAD_LINE
+    if _byte(text, pos) == _RETURN and _byte(text, pos + 1) == _LINE_FEED:
+        return pos + 2
+    return pos + 1
+
+
+@kernel
+def _copy_stripped(text, start, stop, letters, place):  # type: ignore[no-untyped-def]
+    """Copy some bytes, without the blanks around them; return where the copy ends."""
+    while start < stop and _byte(text, start) <= _BLANK:
+        start += 1
+    while start < stop and _byte(text, stop - 1) <= _BLANK:
+        stop -= 1
+    for pos in range(start, stop):
+        letters[place] = text[pos]
+        place += 1
+    return place
 
 
 @kernel
@@ -245,11 +256,6 @@ def _ends_fields(byte):  # type: ignore[no-untyped-def]
 @kernel
 def _ends_word(byte):  # type: ignore[no-untyped-def]
     return byte in (_BLANK, _TAB) or _ends_fields(byte)
-
-
-@kernel
-def _ends_comment(byte):  # type: ignore[no-untyped-def]
-    return byte in (_LINE_FEED, _RETURN, 0)
 
 
 @kernel

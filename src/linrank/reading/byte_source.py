@@ -187,7 +187,7 @@ def _zstd_decompressor() -> Callable[[], Any]:
 
 def _opened(name: str) -> io.BufferedReader:
     try:
-        return open(name, "rb")  # noqa: SIM115 - closed by ByteSource
+        return open(name, "rb")
     except FileNotFoundError:
         raise LinrankError(f"{name}: there is no such file. Check the path.") from None
     except IsADirectoryError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -16,6 +18,7 @@ from linrank.errors import LinrankError
 from linrank.reading.growing import GrowingArray
 
 Layout: TypeAlias = Literal["dense", "sparse"]
+Task: TypeAlias = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,47 +39,49 @@ class RowPart:
 class FeatureRows:
     """All rows so far. Unless told, they are sparse when CSR takes at most half the bytes of a dense array.
 
-    What the result is depends on the whole of the data alone, not on the parts it came in.
+    What the result is depends on the whole of the data alone, not on the parts it came in. `before_moving` waits for
+    the tasks that `reserve` returned.
     """
 
-    def __init__(self, dtype: np.dtype[Any], layout: Layout | None, n_features: int | None) -> None:
+    def __init__(
+        self, dtype: np.dtype[Any], layout: Layout | None, n_features: int | None, before_moving: Task
+    ) -> None:
+        self.n_features = n_features or 0
         self._dtype = dtype
         self._layout = layout
-        self._n_features = n_features or 0
+        self._before_moving = before_moving
         self._n_rows = self._n_entries = self._n_parts = 0
         self._held: _DenseRows | _SparseRows | None = None
 
-    @property
-    def n_features(self) -> int:
-        return self._n_features
-
-    def add(self, part: RowPart) -> None:
-        self._n_features = max(self._n_features, part.n_features)
+    def reserve(self, part: RowPart) -> Task:
+        """Make room for some more rows; return the task that puts them there, in whatever thread."""
+        self.n_features = max(self.n_features, part.n_features)
         self._n_rows += part.n_rows
         self._n_entries += len(part.values)
         self._n_parts += 1
         try:
             if self._held is None:
-                self._held = _DenseRows(self._dtype, self._n_features) if self._is_dense() else _SparseRows(self._dtype)
+                kind = _DenseRows if self._is_dense() else _SparseRows
+                self._held = kind(self._dtype, self.n_features, self._before_moving)
             # At doubling numbers of parts, so that all changes of mind together cost no more than the reading; and
             # before rows become wider, so that one large id does not make them all as wide.
-            elif self._n_parts.bit_count() == 1 or self._held.n_features < self._n_features:
+            elif self._n_parts.bit_count() == 1 or self._held.n_features < self.n_features:
                 self._settle_layout()
-            self._held.add(part)
+            return self._held.reserve(part)
         except MemoryError:
             self._refuse_size()
 
     def finished(self) -> NDArray[Any] | sparse.csr_array:
+        assert self._held is not None
         try:
             self._settle_layout()
-            assert self._held is not None
-            return self._held.finished(self._n_features)
+            return self._held.finished(self.n_features)
         except MemoryError:
             self._refuse_size()
 
     def _settle_layout(self) -> None:
         if isinstance(self._held, _SparseRows) and self._is_dense():
-            self._held = self._held.to_dense(self._n_features)
+            self._held = self._held.to_dense(self.n_features)
         elif isinstance(self._held, _DenseRows) and not self._is_dense():
             self._held = self._held.to_sparse()
 
@@ -84,47 +89,47 @@ class FeatureRows:
         if self._layout is not None:
             return self._layout == "dense"
         sparse_bytes = self._n_entries * (self._dtype.itemsize + 4) + (self._n_rows + 1) * 8
-        return 2 * sparse_bytes > self._n_rows * self._n_features * self._dtype.itemsize
+        return 2 * sparse_bytes > self._n_rows * self.n_features * self._dtype.itemsize
 
     def _refuse_size(self) -> NoReturn:
-        gigabytes = self._n_rows * self._n_features * self._dtype.itemsize / 1e9
+        gigabytes = self._n_rows * self.n_features * self._dtype.itemsize / 1e9
         raise LinrankError(
-            f"the first {self._n_rows} rows of {self._n_features} features need more memory than there is "
-            f"({gigabytes:.1f} GB as a dense array). "
-            'Use dtype="float32", layout="sparse", or a part of the file.'
+            f"{self._n_rows} rows of {self.n_features} features, of more in the file, need more memory than there is "
+            f'({gigabytes:.1f} GB as a dense array). Use layout="sparse", dtype="float32", or a part of the file.'
         ) from None
 
 
 class _DenseRows:
     """Rows one after the other in one long array, which can become wider in place."""
 
-    def __init__(self, dtype: np.dtype[Any], n_features: int) -> None:
+    def __init__(self, dtype: np.dtype[Any], n_features: int, before_moving: Task) -> None:
         self.n_features = n_features
+        self._before_moving = before_moving
         self._n_rows = 0
-        self._cells = GrowingArray(np.empty(0, dtype=dtype))
+        self._cells = GrowingArray(np.empty(0, dtype=dtype), before_moving)
 
-    def add(self, part: RowPart) -> None:
+    def reserve(self, part: RowPart) -> Task:
         if part.n_features > self.n_features:
             # By a quarter at least: ids may rise all through the file.
             self._restride(max(part.n_features, self.n_features + self.n_features // 4))
         cells = self._cells.append(part.n_rows * self.n_features, part.share_done)
-        _scatter(part.values, part.columns, part.starts, cells.reshape(part.n_rows, self.n_features))
         self._n_rows += part.n_rows
+        return partial(_scatter, part.values, part.columns, part.starts, cells.reshape(part.n_rows, self.n_features))
 
     def finished(self, n_features: int) -> NDArray[Any]:
         self._restride(n_features)
         return self._cells.finished().reshape(self._n_rows, n_features)
 
     def to_sparse(self) -> _SparseRows:
-        rows = self._cells.finished().reshape(self._n_rows, self.n_features)
+        rows = self.finished(self.n_features)
         starts = np.zeros(self._n_rows + 1, dtype=np.int64)
         _count_entries(rows, starts)
         np.cumsum(starts, out=starts)
-        made = _SparseRows(rows.dtype)
-        made.starts = GrowingArray(starts)
-        made.values = GrowingArray(np.empty(int(starts[-1]), dtype=rows.dtype))
-        made.columns = GrowingArray(np.empty(int(starts[-1]), dtype=np.int32))
-        _gather(rows, made.values.finished(), made.columns.finished())
+        values = np.empty(int(starts[-1]), dtype=rows.dtype)
+        columns = np.empty(int(starts[-1]), dtype=np.int32)
+        _gather(rows, values, columns)
+        made = _SparseRows(rows.dtype, self.n_features, self._before_moving)
+        made.hold(values, columns, starts)
         return made
 
     def _restride(self, n_features: int) -> None:
@@ -139,32 +144,42 @@ class _DenseRows:
 class _SparseRows:
     """Rows in compressed form."""
 
-    # Wider rows need no more room.
-    n_features = math.inf
+    def __init__(self, dtype: np.dtype[Any], n_features: int, before_moving: Task) -> None:
+        self.n_features = n_features
+        self._before_moving = before_moving
+        self.hold(np.empty(0, dtype=dtype), np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.values = GrowingArray(np.empty(0, dtype=dtype))
-        self.columns = GrowingArray(np.empty(0, dtype=np.int32))
-        self.starts = GrowingArray(np.zeros(1, dtype=np.int64))
+    def hold(self, values: NDArray[Any], columns: Indices, starts: Offsets) -> None:
+        self._values = GrowingArray(values, self._before_moving)
+        self._columns = GrowingArray(columns, self._before_moving)
+        self._starts = GrowingArray(starts, self._before_moving)
 
-    def add(self, part: RowPart) -> None:
-        before = self.values.size
-        self.values.append(len(part.values), part.share_done)[:] = part.values
-        self.columns.append(len(part.values), part.share_done)[:] = part.columns
-        np.add(part.starts[1:], before, out=self.starts.append(part.n_rows, part.share_done))
+    def reserve(self, part: RowPart) -> Task:
+        self.n_features = max(self.n_features, part.n_features)
+        n_before = self._values.size
+        values = self._values.append(len(part.values), part.share_done)
+        columns = self._columns.append(len(part.values), part.share_done)
+        starts = self._starts.append(part.n_rows, part.share_done)
+
+        def put() -> None:
+            values[:] = part.values
+            columns[:] = part.columns
+            np.add(part.starts[1:], n_before, out=starts)
+
+        return put
 
     def finished(self, n_features: int) -> sparse.csr_array:
-        starts = self.starts.finished()
-        parts = (self.values.finished(), self.columns.finished(), starts)
-        matrix = sparse.csr_array(parts, shape=(len(starts) - 1, n_features))
-        # The format's ids ascend; looking again would take a pass over all of them.
+        starts = self._starts.finished()
+        arrays = (self._values.finished(), self._columns.finished(), starts)
+        matrix = sparse.csr_array(arrays, shape=(len(starts) - 1, n_features))
+        # Ids ascend in every line that could be read; scipy would look again at each.
         matrix.has_canonical_format = True
         return matrix
 
     def to_dense(self, n_features: int) -> _DenseRows:
-        values, columns, starts = self.values.finished(), self.columns.finished(), self.starts.finished()
-        made = _DenseRows(values.dtype, n_features)
-        made.add(RowPart(values, columns, starts, n_features, 1.0))
+        values, columns, starts = self._values.finished(), self._columns.finished(), self._starts.finished()
+        made = _DenseRows(values.dtype, n_features, self._before_moving)
+        made.reserve(RowPart(values, columns, starts, n_features, 1.0))()
         return made
 
 

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets
-from linrank.reading.byte_parser import (
-    BAD_LINE, NO_ROOM, RUN_LINE, RUN_ROW, RUN_START, RUN_STOP, WORD_ENTRY, WORD_LINE, WORD_START, WORD_STOP,
-    parse_lines,
-)  # fmt: skip
+from linrank.arrays import Vector
+from linrank.dataset.text_column import TextColumn
+from linrank.reading.byte_parser import BAD_LINE, NO_ROOM, WORD_LINE, WORD_START, parse_lines
 from linrank.reading.byte_source import ByteSource
 from linrank.reading.decimals import decimal_tables
 from linrank.reading.feature_rows import RowPart
 from linrank.reading.number_parser import drop_zeros, settle_words
 
 GREATEST_ID = 2**31 - 2
-# `" 1:2"`: an entry takes no fewer bytes.
+# An entry is no shorter than " 1:2".
 _LEAST_BYTES_AN_ENTRY = 4
 
 
@@ -30,7 +29,7 @@ class LineRules:
 
     zero_based: bool
     n_features: int | None
-    # What a missing value becomes; None: there may be none.
+    # What a missing value becomes; None where there may be none.
     missing_value: float | None
     dtype: np.dtype[Any]
 
@@ -44,18 +43,16 @@ class LineRules:
 
     @property
     def value_limit(self) -> float:
-        """The least number that is rounded to infinity."""
-        # Half a step beyond the largest float32: 2**127 * (2 - 2**-23) + 2**103.
+        """The least number that is rounded to infinity: for float32, half a step beyond the greatest one."""
         return 2.0**128 - 2.0**103 if self.dtype == np.float32 else math.inf
 
     @property
     def vanishing(self) -> float:
-        """The greatest number that is rounded to zero: half the least float32, or nothing."""
+        """The greatest number that is rounded to zero: for float32, half the least one."""
         return 2.0**-150 if self.dtype == np.float32 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Rows of one query that follow one another."""
 
     first_row: int
@@ -66,23 +63,23 @@ class Run:
 class LineChunk:
     """Whole lines and what was found in them; the memory is used again for the next lines.
 
-    Lines are counted from 1 at the chunk's first, rows from 0.
+    Lines are counted from 1 and rows from 0, within the chunk.
     """
 
     def __init__(self, n_bytes: int) -> None:
         self.text = bytearray(n_bytes)
         self.n_bytes = 0
         self.bytes_done = 0
-        self.n_rows = self.n_lines = self.largest_id = self.first_row_line = 0
-        # Whether its rows have a qid; None where there are no rows.
+        self.n_rows = self.n_lines = self.n_missing = self.first_row_line = 0
+        # Whether the rows have a qid; None where there are no rows.
         self.has_qid: bool | None = None
-        self.n_missing = 0
         # The first line that cannot be read, and some place in it; None where all can.
         self.bad_line: int | None = None
         self._bad_place = 0
-        self._n_runs = 0
+        self._n_runs = self._n_features = 0
         self._values = np.empty(0)
         self._columns = np.empty(0, dtype=np.int32)
+        self._letters = np.empty(0, dtype=np.uint8)
         self._words = np.empty((64, 4), dtype=np.int64)
         self._runs = np.empty((64, 4), dtype=np.int64)
         self._make_row_room(64 + n_bytes // 128)
@@ -94,22 +91,27 @@ class LineChunk:
         return self.n_bytes > 0
 
     def parse(self, rules: LineRules) -> None:
+        """Find the rows in the lines; needs no other thread to stand still."""
         text = np.frombuffer(self.text, dtype=np.uint8)
         if len(self._values) * _LEAST_BYTES_AN_ENTRY < self.n_bytes:
             self._values = np.empty(len(text) // _LEAST_BYTES_AN_ENTRY + 1)
             self._columns = np.empty(len(self._values), dtype=np.int32)
+            self._letters = np.empty(len(text), dtype=np.uint8)
         while True:
             found = parse_lines(
                 text, self.n_bytes, rules.first_id, rules.last_id, decimal_tables().powers,
-                self._labels, self._row_starts, self._values, self._columns, self._comments, self._runs, self._words,
+                self._labels, self._row_starts, self._values, self._columns,
+                self._letters, self._comment_starts, self._runs, self._words,
             )  # fmt: skip
-            outcome, self.n_rows, self.n_lines, self._n_runs, n_words, self.largest_id, has_qid, *where = found
+            outcome, self.n_rows, self.n_lines, self._n_runs, n_words, largest_id, has_qid, first_line, place = found
             if outcome != NO_ROOM:
                 break
             self._make_more_room(n_words)
-        self.first_row_line, self._bad_place = where
-        self.bad_line = self.n_lines if outcome == BAD_LINE else None
+        self._n_features = largest_id + 1 - rules.first_id
         self.has_qid = bool(has_qid) if self.n_rows else None
+        self.first_row_line = first_line
+        self.bad_line = self.n_lines if outcome == BAD_LINE else None
+        self._bad_place = place
         self.n_missing = 0
         if n_words:
             self._settle_words(text, n_words, rules)
@@ -125,12 +127,13 @@ class LineChunk:
     def _make_row_room(self, n_rows: int) -> None:
         self._labels = np.empty(n_rows)
         self._row_starts = np.zeros(n_rows + 1, dtype=np.int64)
-        self._comments = np.empty((n_rows, 2), dtype=np.int64)
+        self._comment_starts = np.zeros(n_rows + 1, dtype=np.int64)
 
     def _settle_words(self, text: NDArray[np.uint8], n_words: int, rules: LineRules) -> None:
+        reads_missing = rules.missing_value is not None
         n_left, self.n_missing, bad_word = settle_words(
-            text, self._words, n_words, rules.missing_value is not None, rules.missing_value or 0.0, rules.value_limit,
-            *decimal_tables(), self._labels, self._values,
+            text, self._words, n_words, reads_missing, rules.missing_value if reads_missing else 0.0,
+            rules.value_limit, *decimal_tables(), self._labels, self._values,
         )  # fmt: skip
         if bad_word >= 0:
             self._note_bad_word(bad_word)
@@ -152,16 +155,24 @@ class LineChunk:
 
     @property
     def bad_line_text(self) -> bytes:
-        """The line that cannot be read, without its end."""
-        before, after = self.text[: self._bad_place], self.text[self._bad_place : self.n_bytes]
-        return (before.splitlines(keepends=True) or [b""])[-1]
-
+        start = 1 + max(self.text.rfind(end, 0, self._bad_place) for end in (b"\n", b"\r"))
+        stops = (self.text.find(end, start, self.n_bytes) for end in (b"\n", b"\r"))
+        return bytes(self.text[start : min(stop for stop in stops if stop >= 0)])
 
     @property
     def labels(self) -> Vector:
         return self._labels[: self.n_rows]
 
     @property
+    def comments(self) -> TextColumn:
+        starts = self._comment_starts[: self.n_rows + 1]
+        return TextColumn(self._letters[: starts[-1]], starts)
+
     def runs(self) -> Iterator[Run]:
         for row, line, start, stop in self._runs[: self._n_runs].tolist():
             yield Run(row, line, bytes(self.text[start:stop]))
+
+    def features(self, share_done: float) -> RowPart:
+        starts = self._row_starts[: self.n_rows + 1]
+        n_entries = int(starts[-1])
+        return RowPart(self._values[:n_entries], self._columns[:n_entries], starts, self._n_features, share_done)

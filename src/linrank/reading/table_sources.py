@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
 
 # So that a batch of a hundred columns, turned into rows, stays in cache.
-_ROWS_AT_A_TIME = 1 << 13
+_ROWS_AT_A_TIME = 1 << 14
 # Rows of a CSV file do not cross blocks: the widest row there may be.
 _CSV_BLOCK_BYTES = 1 << 24
 
@@ -39,6 +42,12 @@ class Column(NamedTuple):
 Batches: TypeAlias = Iterator[list[Column]]
 
 
+class ErrorMaker(Protocol):
+    """Makes the error that names the table, and the row if the fault is in one."""
+
+    def __call__(self, message: str, row: int | None = None) -> LinrankError: ...
+
+
 def _error_in_memory(message: str, row: int | None = None) -> LinrankError:
     return LinrankError(message if row is None else f"row {row}: {message}")
 
@@ -50,7 +59,7 @@ class TableSource:
     names: list[Any]
     types: list[ColumnType]
     batches: Callable[[Sequence[int]], Batches]
-    error: Callable[[str, int | None], LinrankError] = _error_in_memory
+    error: ErrorMaker = _error_in_memory
 
 
 def table_source(table: Any) -> TableSource:
@@ -187,7 +196,8 @@ def parquet_source(path: Path) -> TableSource:
     _pyarrow("Reading Parquet")
     from pyarrow import parquet
 
-    file = parquet.ParquetFile(path)
+    # Else a whole row group is held in memory, compressed, beside the rows made of it.
+    file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
     names = list(file.schema_arrow.names)
 
     def batches(columns: Sequence[int]) -> Batches:
@@ -202,57 +212,67 @@ def parquet_source(path: Path) -> TableSource:
 def arrow_file_source(path: Path) -> TableSource:
     """An Arrow IPC file, which is also Feather version 2, mapped into memory."""
     pa = _pyarrow("Reading Arrow files")
-    file = pa.ipc.open_file(pa.memory_map(str(path)))
+    mapped = pa.memory_map(str(path))
+    schema = pa.ipc.open_file(mapped).schema
 
     def batches(columns: Sequence[int]) -> Batches:
+        # Other columns are not even decompressed; these come in the file's order.
+        included = sorted(columns)
+        places = [included.index(column) for column in columns]
+        file = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=included))
         for number in range(file.num_record_batches):
-            yield from _arrow_batches(file.get_batch(number), columns)
+            yield from _arrow_batches(file.get_batch(number), places)
 
-    return TableSource(list(file.schema.names), _arrow_types(file.schema), batches, _error_in_file(path))
+    return TableSource(list(schema.names), _arrow_types(schema), batches, _error_in_file(path))
 
 
 def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> TableSource:
-    """A CSV file with a row of names; the columns in `texts` are text, whatever they look like.
-
-    Types are told from the first block of the file; numbers are read as float64.
-    """
+    """A CSV file with a row of names: `texts` are columns of text, all others of numbers, or of true and false."""
     pa = _pyarrow("Reading CSV")
     from pyarrow import csv
 
     parse = csv.ParseOptions(delimiter=delimiter)
     # One thread: only then do pyarrow's errors say the row.
     read = csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES)
-    with csv.open_csv(path, read, parse) as reader:
-        schema = reader.schema
-    if len(schema.names) == 1:
-        raise DataFormatError(
-            str(path),
-            1,
-            f"no {delimiter!r} in {schema.names[0]!r}. Say what separates the fields, such as delimiter=';'.",
-        )
-    types = [
-        ColumnType(None, "text") if name in texts else kind
-        for name, kind in zip(schema.names, _arrow_types(schema), strict=True)
-    ]
-
-    def arrow_type(column: int) -> Any:
-        number = types[column].number
-        if number is None:
-            return pa.string()
-        return pa.bool_() if number.kind == "b" else pa.float64()
-
-    def batches(columns: Sequence[int]) -> Batches:
-        wanted = {schema.names[column]: arrow_type(column) for column in columns}
-        convert = csv.ConvertOptions(column_types=wanted, include_columns=list(wanted))
-        with csv.open_csv(path, read, parse, convert) as reader:
-            for batch in reader:
-                yield from _arrow_batches(batch, range(len(wanted)), empty_is_missing=True)
 
     def error(message: str, row: int | None = None) -> DataFormatError:
         line = None if row is None else _line_of_row(path, delimiter, row)
         return DataFormatError(str(path), line, message)
 
+    with _naming_rows(error, []), csv.open_csv(path, read, parse) as reader:
+        schema = reader.schema
+    if len(schema.names) == 1:
+        problem = f"no {delimiter!r} in {schema.names[0]!r}. Say what separates the fields, such as delimiter=';'."
+        raise error(problem, -1)
+    text, number, truth = ColumnType(None, "text"), ColumnType(np.dtype(float), "number"), ColumnType(np.dtype(bool), "")
+    types = [text if field.name in texts else truth if field.type == pa.bool_() else number for field in schema]
+    arrow_types = {text: pa.string(), number: pa.float64(), truth: pa.bool_()}
+
+    def batches(columns: Sequence[int]) -> Batches:
+        wanted = {schema.names[column]: arrow_types[types[column]] for column in columns}
+        convert = csv.ConvertOptions(column_types=wanted, include_columns=list(wanted))
+        with _naming_rows(error, schema.names), csv.open_csv(path, read, parse, convert) as reader:
+            for batch in reader:
+                yield from _arrow_batches(batch, range(len(wanted)), empty_is_missing=True)
+
     return TableSource(list(schema.names), types, batches, error)
+
+
+@contextmanager
+def _naming_rows(error: ErrorMaker, names: Sequence[str]) -> Iterator[None]:
+    """Turn what pyarrow says about a row of a CSV file into an error that names line and column."""
+    try:
+        yield
+    except ValueError as said:
+        found = re.match(r"(?:In CSV column #(\d+): )?(?:CSV parse error: )?Row #(\d+): (.*)", str(said), re.DOTALL)
+        if found is None or isinstance(said, LinrankError):
+            raise
+        column = f"column {names[int(found[1])]!r} " if found[1] else ""
+        problem = re.sub(r"CSV conversion error to \w+: invalid value ('.*')", r"holds \1, which is no number", found[3])
+        # pyarrow counts from 1, and the row of names too.
+        raise error(
+            f"{column}{problem}. Mend it, or choose the columns with features=[…] and docid=….", int(found[2]) - 2
+        ) from None
 
 
 def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
@@ -262,7 +282,7 @@ def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
 
     with io.TextIOWrapper(_pyarrow("Reading CSV").input_stream(str(path)), "utf-8", "replace", newline="") as text:
         rows = csv.reader(text, delimiter=delimiter)
-        # The row of names is none.
+        # The row of names comes before row 0.
         line, passed = 1, -1
         for fields in rows:
             if fields:
@@ -273,11 +293,30 @@ def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
     return None
 
 
-def _error_in_file(path: Path) -> Callable[[str, int | None], DataFormatError]:
+def _error_in_file(path: Path) -> ErrorMaker:
     def error(message: str, row: int | None = None) -> DataFormatError:
         return DataFormatError(str(path), None, message if row is None else f"row {row}: {message}")
 
     return error
+
+
+@contextmanager
+def naming_file(path: str | os.PathLike[str], form: str) -> Iterator[None]:
+    """Let every error say which file it is about."""
+    source = os.fspath(path)
+    try:
+        yield
+    except (DataFormatError, MissingDependencyError):
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error).splitlines()[0]
+        raise DataFormatError(source, None, f"cannot be read: {reason}. Check the path and the file.") from None
+    except LinrankError as error:
+        raise DataFormatError(source, None, str(error)) from None
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "pyarrow" and not isinstance(error, UnicodeDecodeError):
+            raise
+        raise DataFormatError(source, None, f"is not {form} that can be read ({str(error).splitlines()[0]}).") from None
 
 
 def _pyarrow(purpose: str) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,14 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.text_column import TextColumn
-from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
+from linrank.errors import LinrankError
 from linrank.reading.missing import MissingRule, check_missing_rule, fill_missing
 from linrank.reading.table_sources import (
     Column,
     TableSource,
     arrow_file_source,
     csv_source,
+    naming_file,
     parquet_source,
     table_source,
 )
@@ -83,7 +83,7 @@ def read_parquet(
 ) -> RankingDataset:
     """Read a Parquet file, and of it only the columns needed; the options are those of `from_table`."""
     roles = _Roles(label, qid, features, docid, weight, query_weight, missing, dtype)
-    with _naming(path, "Parquet"):
+    with naming_file(path, "Parquet"):
         return _gather(parquet_source(Path(path)), roles)
 
 
@@ -101,7 +101,7 @@ def read_arrow(
 ) -> RankingDataset:
     """Read an Arrow IPC or Feather file; the options are those of `from_table`."""
     roles = _Roles(label, qid, features, docid, weight, query_weight, missing, dtype)
-    with _naming(path, "Arrow"):
+    with naming_file(path, "Arrow"):
         return _gather(arrow_file_source(Path(path)), roles)
 
 
@@ -131,10 +131,8 @@ def read_csv(
     separator = ("\t" if ".tsv" in Path(path).suffixes else ",") if delimiter is None else delimiter
     if len(separator) != 1 or not separator.isascii() or separator in '\r\n"':
         raise LinrankError(f"delimiter={separator!r} cannot separate fields; use one character, such as ';'.")
-    with _naming(path, "CSV"):
-        source = csv_source(Path(path), separator, {qid, docid})
-        with _naming_rows(source):
-            dataset = _gather(source, roles)
+    with naming_file(path, "CSV"):
+        dataset = _gather(csv_source(Path(path), separator, {qid, docid}), roles)
     ids = _as_written(dataset.queries.ids)
     return replace(dataset, queries=replace(dataset.queries, ids=ids))
 
@@ -179,8 +177,9 @@ class _Gathering:
     def __init__(self, source: TableSource, roles: _Roles) -> None:
         self.source = source
         self.roles = roles
-        self.parts = {part: _position(source, name, f"{part}=") for part, name in roles.named().items()}
-        self.features = _feature_positions(source, roles, self.parts)
+        positions = _Positions(source)
+        self.parts = {part: positions.of(name, f"{part}=") for part, name in roles.named().items()}
+        self.features = positions.of_features(roles.features, self.parts)
         for part in self.parts.keys() - {"qid", "docid"}:
             _require_numbers(source, self.parts[part], f"the {part} column", "Map its values to numbers.")
         all_float32 = all(source.types[position].number == np.float32 for position in self.features)
@@ -239,8 +238,7 @@ class _Gathering:
                 out[:] = column.values
         except FloatingPointError:
             raise self.source.error(
-                f"column {name!r} holds a number too large for {out.dtype}. Use dtype=float64.", None
-            ) from None
+                f"column {name!r} holds a number too large for {out.dtype}. Use dtype=float64.") from None
         if column.missing is not None:
             out[column.missing] = np.nan
 
@@ -253,7 +251,7 @@ class _Gathering:
             )
 
     def _comments(self, docids: NDArray[Any], position: int) -> TextColumn:
-        texts = [value if isinstance(value, str) else str(value) for value in docids.tolist()]
+        texts = [value.decode() if isinstance(value, bytes) else str(value) for value in docids.tolist()]
         for place, text in enumerate(texts):
             # Comments and TREC files end a document id at a space; a float is what a table makes of numbers and nulls.
             if not re.fullmatch(r"\S+", text, re.ASCII) or docids.dtype.kind == "f":
@@ -284,9 +282,7 @@ class _Gathering:
             raise self.source.error(
                 f"query {self._ids.distinct().tolist()[query]!r} has the weights {firsts[query]} and "
                 f"{grouped[differing[0]]} in column {self.roles.query_weight!r}; a query has one weight. "
-                "Use weight= for weights of documents.",
-                None,
-            )
+                "Use weight= for weights of documents.")
         return firsts
 
 
@@ -313,55 +309,61 @@ class _QueryIds:
         return np.concatenate(self._distinct) if self._distinct else np.empty(0, dtype=np.int64)
 
 
-def _position(source: TableSource, name: Any, option: str) -> int:
-    """Where the column of a name is."""
-    count = source.names.count(name)
-    if count == 1:
-        return source.names.index(name)
-    if count > 1:
-        raise source.error(f"column {name!r} is there {count} times; names must differ. Rename or drop one.", None)
-    shown = ", ".join(repr(other) for other in source.names[:20])
-    more = f" and {len(source.names) - 20} more" if len(source.names) > 20 else ""
-    near = difflib.get_close_matches(str(name), [str(other) for other in source.names], n=1)
-    hint = f"Did you mean {near[0]!r}? " if near else ""
-    raise source.error(
-        f"there is no column {name!r}; the columns are {shown}{more}. {hint}Name the right one with {option}….", None
-    )
+class _Positions:
+    """Where the columns are, by name."""
 
+    def __init__(self, source: TableSource) -> None:
+        self._source = source
+        self._by_name: dict[Any, list[int]] = {}
+        for position, name in enumerate(source.names):
+            self._by_name.setdefault(name, []).append(position)
 
-def _feature_positions(source: TableSource, roles: _Roles, parts: dict[str, int]) -> list[int]:
-    if roles.features is None:
-        features = [position for position in range(len(source.names)) if position not in parts.values()]
-    else:
-        features = [_position(source, name, "features=") for name in roles.features]
-    if not features:
-        raise source.error("there are no feature columns; a model needs at least one.", None)
-    claimed = [*parts.items(), *(("features", position) for position in features)]
-    for place, (part, position) in enumerate(claimed):
-        for other, same in claimed[:place]:
-            if same == position:
-                raise source.error(
-                    f"column {source.names[position]!r} is given as {other} and as {part}; a column has one part. "
-                    "Name different columns.",
-                    None,
-                )
-    for position in features:
+    def of(self, name: Any, option: str) -> int:
+        found = self._by_name.get(name, [])
+        if len(found) > 1:
+            raise self._source.error(
+                f"column {name!r} is there {len(found)} times; names must differ. Rename or drop one.")
+        if not found:
+            names = self._source.names
+            shown = ", ".join(repr(other) for other in names[:20])
+            more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+            near = difflib.get_close_matches(str(name), [str(other) for other in names], n=1)
+            hint = f"Did you mean {near[0]!r}? " if near else ""
+            raise self._source.error(
+                f"there is no column {name!r}; the columns are {shown}{more}. {hint}Name the right one with {option}….")
+        return found[0]
+
+    def of_features(self, names: Sequence[Any] | None, parts: dict[str, int]) -> list[int]:
+        """The features' columns: those named, or all that have no other part."""
+        if names is None:
+            features = [position for position in range(len(self._source.names)) if position not in parts.values()]
+        else:
+            features = [self.of(name, "features=") for name in names]
+        if not features:
+            raise self._source.error("there are no feature columns; a model needs at least one.")
+        part_of: dict[int, str] = {}
+        for part, position in [*parts.items(), *(("features", position) for position in features)]:
+            if position in part_of:
+                raise self._source.error(
+                    f"column {self._source.names[position]!r} is given as {part_of[position]} and as {part}; "
+                    "a column has one part. Name different columns.")
+            part_of[position] = part
         remedy = "Choose the features with features=[…], or name document ids with docid=…."
-        _require_numbers(source, position, "column", remedy)
-    return features
+        for position in features:
+            _require_numbers(self._source, position, "column", remedy)
+        return features
 
 
 def _require_numbers(source: TableSource, position: int, what: str, remedy: str) -> None:
     if source.types[position].number is None:
         raise source.error(
-            f"{what} {source.names[position]!r} is of type {source.types[position].shown}, not numbers. {remedy}", None
-        )
+            f"{what} {source.names[position]!r} is of type {source.types[position].shown}, not numbers. {remedy}")
 
 
 def _first_inexact(values: NDArray[Any]) -> int | None:
     """The place of the first whole number that no float64 equals."""
     large = np.flatnonzero((values > 2**53) | (values < -(2**53)) if values.dtype.kind == "i" else values > 2**53)
-    return next((int(place) for place in large if int(values[place]) != float(values[place])), None)
+    return next((int(place) for place in large if int(values[place]) != float(values[place])))
 
 
 def _as_written(ids: NDArray[Any]) -> NDArray[Any]:
@@ -369,38 +371,3 @@ def _as_written(ids: NDArray[Any]) -> NDArray[Any]:
     if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) for text in ids.tolist()):
         return ids.astype(np.int64)
     return ids
-
-
-@contextmanager
-def _naming(path: str | os.PathLike[str], form: str) -> Iterator[None]:
-    """Let every error say which file it is about."""
-    source = os.fspath(path)
-    try:
-        yield
-    except (DataFormatError, MissingDependencyError):
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
-        raise DataFormatError(source, None, f"cannot be read: {reason}. Check the path and the file.") from None
-    except LinrankError as error:
-        raise DataFormatError(source, None, str(error)) from None
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] != "pyarrow" and not isinstance(error, UnicodeDecodeError):
-            raise
-        raise DataFormatError(source, None, f"is not {form} that can be read ({str(error).splitlines()[0]}).") from None
-
-
-@contextmanager
-def _naming_rows(source: TableSource) -> Iterator[None]:
-    """Turn what pyarrow says about a row of a CSV file into an error that names line and column."""
-    try:
-        yield
-    except ValueError as error:
-        found = re.match(r"(?:In CSV column #(\d+): )?(?:CSV parse error: )?Row #(\d+): (.*)", str(error))
-        if found is None or isinstance(error, LinrankError):
-            raise
-        column = f"column {source.names[int(found[1])]!r}: " if found[1] else ""
-        # pyarrow counts from 1, and the row of names too.
-        raise source.error(
-            f"{column}{found[3]}. Mend the row, or leave the column out with features=[…].", int(found[2]) - 2
-        ) from None

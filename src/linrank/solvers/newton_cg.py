@@ -98,7 +98,11 @@ class NewtonCG:
         wanted = data.n_documents // _RUNG
         if data.n_features > _MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
             return np.zeros(data.n_features)
-        smaller = replace(objective, data=Sample.of(data, wanted).placed(data))
+        sample = Sample.of(data, wanted)
+        if sample.n_documents > data.n_documents // 2:
+            # A few large queries: no smaller sample of whole queries is to be had.
+            return np.zeros(data.n_features)
+        smaller = replace(objective, data=sample.placed(data))
         # A sample of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
         loose = replace(self, tolerance=max(self.tolerance, 0.1 * data.n_features / wanted))
         start = smaller.at(loose.start_from_samples(smaller))
@@ -110,4 +114,4 @@ def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditio
         diagonal = point.hessian_diagonal_bound()
         return lambda residual: residual / diagonal
     factor = cho_factor(point.objective.sampled_hessian(point.weights, sample), overwrite_a=True, check_finite=False)
-    return lambda residual: cho_solve(factor, residual, check_finite=False)  # type: ignore[no-any-return]
+    return lambda residual: cho_solve(factor, residual, check_finite=False)

@@ -37,18 +37,11 @@ def regularization_path(
     trail: list[tuple[float, Vector]] = []
     for C in sorted(Cs):
         if point is None:
-            first = solver.minimize(_with_C(objective, C))
-            point = _with_C(objective, C).at(first.weights)
+            point = objective.with_C(C).at(solver.start_from_samples(objective.with_C(C)))
         start = _guess(point.with_C(C), trail, C)
         solution, point = solver.continue_from(start, Journal(max_seconds=solver.max_seconds))
         trail = [*trail[-1:], (float(np.log(C)), solution.weights)]
         yield PathStep(C, solution)
-
-
-def _with_C(objective: RankingObjective, C: float) -> RankingObjective:
-    from dataclasses import replace
-
-    return replace(objective, C=C)
 
 
 def _guess(point: EvaluatedPoint, trail: list[tuple[float, Vector]], C: float) -> EvaluatedPoint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from linrank.solvers.solution import Journal, Solution, Watch
 _FIRST_WIDTH = 1.0
 _SHRINK = 0.25
 _LEAST_WIDTH = 1e-9
+_EXACT = 1e-22
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,18 @@ class SmoothedNewton:
             if weights is None:
                 weights = newton.start_from_samples(smooth)
             solved, point = newton.continue_from(smooth.at(weights), Journal(max_seconds=self.max_seconds))
-            weights = solved.weights
             upper, lower = _bounds(point)
+            if upper - max(highest, lower) <= self.tolerance * upper:
+                # The last corner is solved to the end, so that the answer does not depend on the way here.
+                polish = replace(newton, tolerance=_EXACT)
+                solved, point = polish.continue_from(point, Journal(max_seconds=self.max_seconds))
+                upper, lower = _bounds(point)
+            weights = solved.weights
             highest = max(highest, lower)
-            if upper < least:
+            if best is None or upper < least:
                 best, least = weights, upper
             gap = max(0.0, least - highest)
-            share = gap / least
+            share = gap / least if least > 0.0 else 0.0
             stop = journal.note(
                 best, least, solved.gradient_norm, gap=gap, certified_gap=gap, inner=solved.inner_iterations, step=width
             )

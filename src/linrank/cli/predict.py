@@ -1,0 +1,45 @@
+"""linrank predict: scores of documents by a model."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from linrank.cli.console import console, counted, verb_parser
+from linrank.cli.data_arguments import add_data_options, read_data
+
+
+def parser() -> ArgumentParser:
+    made = verb_parser(
+        "predict",
+        "Score documents with a model: one number a line, in the order of the data's rows, higher is better; or a TREC\n"
+        "run, in rank order.",
+        "  linrank predict model.json test.txt test.scores\n"
+        "  linrank predict model.json test.txt | head\n"
+        "  linrank predict model.json test.txt run.txt --trec --tag my-ranker",
+    )
+    made.add_argument("model", help="JSON file written by linrank train")
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
+    made.add_argument("scores", nargs="?", help="file to write, whole or not at all (standard output)")
+    made.add_argument("--trec", action="store_true", help="write a TREC run: qid Q0 docid rank score tag")
+    made.add_argument("--tag", default="linrank", help="of the TREC run (linrank)")
+    add_data_options(made)
+    return made
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.model import LinearModel
+    from linrank.reading.scores import write_scores
+    from linrank.reading.trec import write_run
+
+    model = LinearModel.load(arguments.model)
+    dataset = read_data(arguments.data, arguments).widened(model.n_features)
+    scores = model.predict(dataset.features, dataset.queries)
+    if arguments.trec:
+        write_run(arguments.scores or "/dev/stdout", dataset, scores, tag=arguments.tag)
+    elif arguments.scores:
+        write_scores(arguments.scores, scores)
+    else:
+        sys.stdout.writelines(f"{score!r}\n" for score in scores.tolist())
+    if arguments.scores:
+        console().print(f"{arguments.scores}: scores of {counted(dataset.n_documents, 'document')}")

@@ -1,0 +1,164 @@
+"""linrank train: from data to a model file."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import console, counted, dump_json, table, verb_parser
+from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.methods import add_method_options, fit_scaling_option, method_parameters, same_width, scaled
+from linrank.errors import LinrankError
+
+if TYPE_CHECKING:
+    from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.estimators.rank_svm import RankSVM
+    from linrank.model import LinearModel
+
+MEASURES = "ndcg@1,3,5,10 map"
+
+
+def parser() -> ArgumentParser:
+    made = verb_parser(
+        "train",
+        "Train a linear ranker on all preference pairs and write it as a JSON model.\n\n"
+        "ranksvm minimises  w.w/2 + C * sum over pairs (i above j) of max(0, 1 - w.(x_i - x_j))^2",
+        "  linrank train train.txt                                   # writes train.model.json\n"
+        "  linrank train train.txt model.json -C 0.1 --validate vali.txt --scaling standard\n"
+        "  linrank train train.parquet model.json --label grade --qid query --loss hinge",
+    )
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
+    made.add_argument("model", nargs="?", help="file to write (the data's name with .model.json, in this folder)")
+    made.add_argument("-C", type=float, default=1.0, metavar="C", help="weight of the loss, a sum over pairs (1)")
+    made.add_argument("--validate", metavar="DATA", help="judged data to measure the model on")
+    made.add_argument(
+        "--patience", type=int, metavar="N", help="stop after N iterations without a better NDCG@10 on --validate"
+    )
+    made.add_argument(
+        "--max-seconds", type=float, metavar="S", help="stop training after this time, with what there is"
+    )
+    made.add_argument("--quiet", action="store_true", help="do not print a line an iteration")
+    made.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    add_method_options(made)
+    add_data_options(made)
+    return made
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.estimators.rank_svm import RankSVM
+
+    out = model_path(arguments.data, arguments.model)
+    if arguments.patience is not None and arguments.validate is None:
+        raise LinrankError("--patience needs --validate, the data to be patient on.")
+    started = time.perf_counter()
+    train = read_data(arguments.data, arguments)
+    vali = None
+    if arguments.validate:
+        vali = same_width(train, read_data(arguments.validate, arguments), arguments.validate)
+    reading = time.perf_counter() - started
+    scaling = fit_scaling_option(arguments.scaling, train)
+    train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
+    quiet = arguments.quiet or arguments.json
+    ranker = RankSVM(
+        arguments.C,
+        **method_parameters(arguments),
+        patience=arguments.patience,
+        max_seconds=arguments.max_seconds,
+        progress=None if quiet else lambda line: console().print(str(line)),
+    )
+    validation: dict[str, Any] = {}
+    if vali_scaled is not None:
+        validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
+    started = time.perf_counter()
+    try:
+        ranker.fit(train_scaled.features, train_scaled.labels, qid=train_scaled.qid, **validation)
+    except KeyboardInterrupt:
+        if not hasattr(ranker, "coef_"):
+            raise
+        console().print("interrupted: the last point is kept")
+    summary = training_summary(ranker, train, time.perf_counter() - started, reading)
+    model = to_model(ranker, train, scaling, summary)
+    model.save(out)
+    show_training(out, model, summary, {arguments.data: train, arguments.validate: vali}, as_json=arguments.json)
+
+
+def model_path(data: str, model: str | None) -> Path:
+    """Where the model goes; refused before any work if it cannot go there."""
+    name = Path(data).name
+    out = Path(model) if model else Path(name.split(".")[0] + ".model.json")
+    if not out.parent.is_dir():
+        raise LinrankError(f"{out.parent}: no such folder. Make it first.")
+    if out.is_dir():
+        raise LinrankError(f"{out}: is a folder. Name a file.")
+    if out.exists() and out.samefile(data):
+        raise LinrankError(f"{out}: is the data itself. Name another file for the model.")
+    return out
+
+
+def training_summary(ranker: RankSVM, train: RankingDataset, seconds: float, reading: float) -> dict[str, Any]:
+    """What a model remembers of its training."""
+    from linrank.dataset.summary import count_pairs
+
+    solution = ranker.solution_
+    return {
+        "objective": solution.value,
+        "certified_gap": solution.certified_gap,
+        "estimated_gap": solution.estimated_gap,
+        "gradient_norm": solution.gradient_norm,
+        "iterations": solution.iterations,
+        "cg_steps": solution.inner_iterations,
+        "converged": solution.converged,
+        "message": solution.message,
+        "queries": train.n_queries,
+        "documents": train.n_documents,
+        "pairs": int(count_pairs(train).sum()),
+        "training_seconds": round(seconds, 4),
+        "reading_seconds": round(reading, 4),
+    }
+
+
+def to_model(
+    ranker: RankSVM, train: RankingDataset, scaling: Any, summary: dict[str, Any], **parameters: Any
+) -> LinearModel:
+    """The model with everything it should remember."""
+    plain = {**ranker.to_model().parameters, **parameters}
+    return ranker.to_model(
+        feature_names=train.names,
+        scaling=scaling,
+        training=summary,
+        data_fingerprint=train.fingerprint(),
+        parameters=plain,
+    )
+
+
+def show_training(
+    out: Path, model: LinearModel, summary: dict[str, Any], sets: dict[str, RankingDataset | None], *, as_json: bool
+) -> None:
+    """Print the summary and the measures of the model on each set."""
+    from linrank.measures import evaluate, parse_measures
+
+    measures = parse_measures(MEASURES)
+    measured = {
+        name: evaluate(model.predict(data.features, data.queries), data, measures)
+        for name, data in sets.items()
+        if data is not None
+    }
+    if as_json:
+        means = {name: {str(m): e.mean[m] for m in measures} for name, e in measured.items()}
+        dump_json({"model": str(out), **summary, "measures": means})
+        return
+    print_ = console().print
+    print_(f"\n[bold]{out}[/bold]  {model.method}: {model.objective}")
+    print_(f"  objective     {summary['objective']:.10g}    {summary['message']}")
+    print_(
+        f"  certified     within {summary['certified_gap'] / max(summary['objective'], 1e-300):.1e} of the least value"
+    )
+    print_(f"  |gradient|    {summary['gradient_norm']:.3e}")
+    print_(f"  trained on    {counted(summary['pairs'], 'pair')} of {counted(summary['documents'], 'document')}")
+    print_(f"  seconds       {summary['training_seconds']:.2f} training, {summary['reading_seconds']:.2f} reading")
+    shown = table(None, "data", *map(str, measures))
+    for name, evaluation in measured.items():
+        shown.add_row(name, *(f"{evaluation.mean[measure]:.4f}" for measure in measures))
+    print_(shown)

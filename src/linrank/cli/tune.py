@@ -1,0 +1,112 @@
+"""linrank tune: choose C, then train."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import console, table, verb_parser
+from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.methods import add_method_options, fit_scaling_option, method_parameters, same_width, scaled
+from linrank.cli.train import model_path, show_training, to_model, training_summary
+from linrank.errors import LinrankError
+
+if TYPE_CHECKING:
+    from linrank.estimators.rank_svm_cv import RankSVMCV
+
+_DEFAULT_RANGE = "2^-15..2^10"
+
+
+def parser() -> ArgumentParser:
+    made = verb_parser(
+        "tune",
+        "Train for every C of a range, each start warm from the last, and keep the C with the best measure on a\n"
+        "validation set, or by cross-validation that never cuts a query. Then train on all the data with that C.",
+        "  linrank tune train.txt model.json --validate vali.txt\n"
+        "  linrank tune train.txt model.json --cv 5 --measure map --one-se\n"
+        "  linrank tune train.txt model.json --range 0.001,0.01,0.1,1",
+    )
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
+    made.add_argument("model", nargs="?", help="file to write (the data's name with .model.json, in this folder)")
+    made.add_argument(
+        "--range",
+        type=_range,
+        default=_DEFAULT_RANGE,
+        metavar="Cs",
+        help=f"2^a..2^b, or values by commas ({_DEFAULT_RANGE})",
+    )
+    made.add_argument("--validate", metavar="DATA", help="choose on this data, in place of cross-validation")
+    made.add_argument("--cv", type=int, default=5, metavar="N", help="folds of whole queries (5)")
+    made.add_argument("--measure", default="ndcg@10", help="what to choose by (ndcg@10); see linrank evaluate --help")
+    made.add_argument("--one-se", action="store_true", help="the smallest C within one standard error of the best")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (0)")
+    made.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    add_method_options(made)
+    add_data_options(made)
+    return made
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.estimators.rank_svm_cv import RankSVMCV
+    from linrank.measures import parse_measure
+
+    out = model_path(arguments.data, arguments.model)
+    parse_measure(arguments.measure)
+    started = time.perf_counter()
+    train = read_data(arguments.data, arguments)
+    vali = None
+    if arguments.validate:
+        vali = same_width(train, read_data(arguments.validate, arguments), arguments.validate)
+    elif not 2 <= arguments.cv <= train.n_queries:
+        raise LinrankError(f"--cv {arguments.cv}: use from 2 to the number of queries, {train.n_queries}.")
+    reading = time.perf_counter() - started
+    scaling = fit_scaling_option(arguments.scaling, train)
+    train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
+    ranker = RankSVMCV(
+        arguments.range,
+        cv=arguments.cv,
+        one_se=arguments.one_se,
+        random_state=arguments.seed,
+        eval_measure=arguments.measure,
+        **method_parameters(arguments),
+    )
+    validation: dict[str, Any] = {}
+    if vali_scaled is not None:
+        validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
+    started = time.perf_counter()
+    ranker.fit(train_scaled.features, train_scaled.labels, qid=train_scaled.qid, **validation)
+    summary = training_summary(ranker, train, time.perf_counter() - started, reading)
+    model = to_model(ranker, train, scaling, summary, C=ranker.C_)
+    model.save(out)
+    if not arguments.json:
+        _show_choice(ranker, arguments)
+    show_training(out, model, summary, {arguments.data: train, arguments.validate: vali}, as_json=arguments.json)
+
+
+def _show_choice(ranker: RankSVMCV, arguments: Namespace) -> None:
+    where = (
+        f"on {arguments.validate}" if arguments.validate else f"by {arguments.cv}-fold cross-validation over queries"
+    )
+    shown = table(f"{arguments.measure} {where}", "C", arguments.measure, "standard error", "")
+    for C, mean, error in zip(ranker.Cs_, ranker.mean_measure_, ranker.standard_error_, strict=True):
+        shown.add_row(f"{C:g}", f"{mean:.4f}", f"{error:.4f}", "chosen" if ranker.C_ == C else "")
+    console().print(shown)
+
+
+def _range(text: str) -> list[float]:
+    try:
+        if ".." in text:
+            low, high = (int(end.removeprefix("2^")) for end in text.split(".."))
+            values = [2.0**power for power in range(low, high + 1)]
+        else:
+            values = [_number(word) for word in text.split(",")]
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is neither 2^a..2^b nor numbers separated by commas") from None
+    if not values or min(values) <= 0:
+        raise ArgumentTypeError(f"{text!r}: every C must be positive")
+    return values
+
+
+def _number(word: str) -> float:
+    return 2.0 ** int(word[2:]) if word.startswith("2^") else float(word)

@@ -1,0 +1,161 @@
+"""RankSVMCV: RankSVM whose C is chosen on a validation set, or by cross-validation over queries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+from linrank.estimators.base import Patience
+from linrank.estimators.rank_svm import RankSVM
+from linrank.executors.local import Threads
+from linrank.measures import Measure, parse_measure
+from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
+
+
+class RankSVMCV(RankSVM):
+    """RankSVM for every C of a path with warm starts, and the best C by a measure of ranking.
+
+    Minimises the same objective as `RankSVM`. C is chosen on the last set of `eval_set` if one is passed to `fit`, and
+    by `cv` folds of whole queries otherwise; then the ranker is trained on everything.
+
+    Parameters
+    ----------
+    Cs : sequence of float, default=2^-15 ... 2^10
+    cv : int, default=5
+    one_se : bool, default=False
+        Choose the smallest C whose measure is within one standard error (over queries) of the best: a plainer model.
+    random_state : int, default=0
+        Seed of the folds.
+    loss, pairs, solver, tol, max_iter, sums, eval_measure, n_threads, progress
+        As for `RankSVM`; `eval_measure` is what C is chosen by.
+
+    Attributes
+    ----------
+    C_ : float
+        The C chosen.
+    Cs_ : ndarray
+    measures_ : ndarray of shape (n_Cs, n_queries)
+        The measure of each held-out query for each C (NaN where the measure skips it).
+    mean_measure_, standard_error_ : ndarray of shape (n_Cs,)
+    coef_, objective_, gap_, n_iter_, history_, solution_
+        As for `RankSVM`, of the final training.
+    """
+
+    def __init__(
+        self,
+        Cs: Sequence[float] = DEFAULT_CS,
+        *,
+        cv: int = 5,
+        one_se: bool = False,
+        random_state: int = 0,
+        loss: str = "squared_hinge",
+        pairs: str = "all",
+        solver: str | None = None,
+        tol: float | None = None,
+        max_iter: int = 100,
+        sums: str = "auto",
+        eval_measure: str = "ndcg@10",
+        n_threads: int | None = None,
+        progress: Any = None,
+    ) -> None:
+        super().__init__(
+            loss=loss, pairs=pairs, solver=solver, tol=tol, max_iter=max_iter, sums=sums, eval_measure=eval_measure,
+            n_threads=n_threads, progress=progress,
+        )  # fmt: skip
+        self.Cs = Cs
+        self.cv = cv
+        self.one_se = one_se
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> Self:
+        """Choose C and train; the arguments are those of `RankSVM.fit`, and `eval_set` is what C is chosen on."""
+        Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
+        if Cs.ndim != 1 or len(Cs) == 0 or not (np.isfinite(Cs).all() and (Cs > 0).all()):
+            raise LinrankError(f"Cs={self.Cs}; use one or more positive numbers.")
+        self._solver(float(Cs[0]))
+        measure = parse_measure(self.eval_measure)
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        validation = self._validation(eval_set, eval_qid, eval_group)
+        with Threads(self.n_threads) as executor:
+            if validation:
+                self.measures_ = self._measure_path(dataset, validation[-1], Cs, measure, executor)
+            else:
+                self.measures_ = self._cross_validate(dataset, Cs, measure, executor)
+            self._choose(Cs)
+            watching = Patience([], measure, None)
+            objective = self._objective(dataset, self.C_, executor)
+            solution = self._solver(self.C_).minimize(objective, watch=self._watch(watching))
+        self._keep(solution, watching)
+        return self
+
+    def _cross_validate(
+        self, dataset: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
+    ) -> NDArray[np.float64]:
+        if dataset.n_queries < 2:
+            warnings.warn(
+                "there is one query only, so C cannot be cross-validated: the one nearest to 1 is used. "
+                "Pass qid, or an eval_set.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return np.zeros((len(Cs), 0))
+        folds = min(self.cv, dataset.n_queries)
+        parts = [
+            self._measure_path(train, test, Cs, measure, executor)
+            for train, test in dataset.folds(folds, self.random_state)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _measure_path(
+        self, train: RankingDataset, test: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
+    ) -> NDArray[np.float64]:
+        scores = (np.asarray(test.features @ weights) for weights in self._path(train, Cs, executor))
+        return np.array([measure.per_query(of_C, test) for of_C in scores])
+
+    def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Vector]:
+        solver = self._solver(float(Cs[0]))
+        objective = self._objective(dataset, float(Cs[0]), executor)
+        if isinstance(solver, NewtonCG):
+            for step in regularization_path(objective, Cs.tolist(), solver=solver):
+                yield step.solution.weights
+            return
+        weights = None
+        for C in Cs.tolist():
+            weights = solver.minimize(objective.with_C(C), weights).weights
+            yield weights
+
+    def _choose(self, Cs: Vector) -> None:
+        self.Cs_ = Cs
+        values = self.measures_[:, ~np.isnan(self.measures_[0])]
+        n_queries = values.shape[1]
+        if n_queries == 0:
+            self.mean_measure_ = self.standard_error_ = np.full(len(Cs), np.nan)
+            self.C_ = float(Cs[np.argmin(np.abs(np.log(Cs)))])
+            return
+        self.mean_measure_ = values.mean(axis=1)
+        self.standard_error_ = values.std(axis=1) / np.sqrt(max(1, n_queries - 1))
+        best = int(np.argmax(self.mean_measure_))
+        if self.one_se:
+            near = self.mean_measure_ >= self.mean_measure_[best] - self.standard_error_[best]
+            best = int(np.flatnonzero(near)[0])
+        self.C_ = float(Cs[best])
