@@ -87,7 +87,7 @@ def read_ours(path, threads, dtype):
     return sum(part.nbytes for part in parts)
 
 
-def read_xgboost(path, threads, dtype):
+def read_xgboost(path, threads, _dtype):
     import xgboost
 
     matrix = xgboost.DMatrix(f"{path}?format=libsvm", nthread=threads)
@@ -95,7 +95,7 @@ def read_xgboost(path, threads, dtype):
     return 8 * matrix.num_nonmissing() + 8 * matrix.num_row()
 
 
-def read_sklearn(path, threads, dtype):
+def read_sklearn(path, _threads, dtype):
     from sklearn.datasets import load_svmlight_file
 
     X, y, qid = load_svmlight_file(str(path), query_id=True, dtype=dtype)

@@ -101,7 +101,9 @@ def parse_lines(  # type: ignore[no-untyped-def]
         largest_id = max(largest_id, last_here)
         n_rows += 1
         row_starts[n_rows] = n_entries
-        comment_starts[n_rows] = _copy_stripped(text, fields_stop + 1, comment_stop, letters, comment_starts[n_rows - 1])
+        comment_starts[n_rows] = _copy_stripped(
+            text, fields_stop + 1, comment_stop, letters, comment_starts[n_rows - 1]
+        )
     return outcome, n_rows, n_lines, n_runs, n_words, largest_id, rows_have_qid, first_row_line, line_start
 
 
@@ -199,7 +201,7 @@ def _end_of_comment(text, pos):  # type: ignore[no-untyped-def]
 
 @kernel
 def _next_line(text, pos):  # type: ignore[no-untyped-def]
-    """From the end of a line to the next, negative at a NUL byte; lines end as in Python's text files: LF, CR LF, CR."""
+    """From the end of a line to the next, negative at a NUL byte. Lines end as in Python's text files."""
     if _byte(text, pos) == 0:
         return BAD_LINE
     if _byte(text, pos) == _RETURN and _byte(text, pos + 1) == _LINE_FEED:
@@ -242,7 +244,7 @@ def _skip_blanks(text, pos):  # type: ignore[no-untyped-def]
 def _same_bytes(text, start, stop, other_start, other_stop):  # type: ignore[no-untyped-def]
     if stop - start != other_stop - other_start:
         return False
-    for i in range(stop - start):
+    for i in range(stop - start):  # noqa: SIM110 - a kernel has no generators
         if _byte(text, start + i) != _byte(text, other_start + i):
             return False
     return True

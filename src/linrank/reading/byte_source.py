@@ -7,8 +7,9 @@ import os
 import stat
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
 
@@ -54,7 +55,7 @@ class ByteSource:
         self._rest = b""
         self._is_at_end = False
 
-    def __enter__(self) -> ByteSource:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -187,7 +188,7 @@ def _zstd_decompressor() -> Callable[[], Any]:
 
 def _opened(name: str) -> io.BufferedReader:
     try:
-        return open(name, "rb")
+        return Path(name).open("rb")
     except FileNotFoundError:
         raise LinrankError(f"{name}: there is no such file. Check the path.") from None
     except IsADirectoryError:

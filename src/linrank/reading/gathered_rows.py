@@ -72,11 +72,11 @@ class GatheredRows:
         if chunk.has_qid is not None and expects_qid is not None and chunk.has_qid != expects_qid:
             yield chunk.first_row_line, mixed_qid_fault(expects_qid)
         if chunk.has_qid is False and self._has_qid is None and not self._group_file.is_file():
-            yield (
-                chunk.first_row_line,
-                f"this line has no qid, and there is no {self._group_file.name} beside the file; every document belongs "
-                "to a query. Write qid:id after each label, or the size of each query, one a line, into that file.",
+            message = (
+                f"this line has no qid, and there is no {self._group_file.name} beside the file; every document "
+                "belongs to a query. Write qid:id after each label, or the size of each query into that file, one a line."
             )
+            yield chunk.first_row_line, message
 
     def _number_queries(self, chunk: LineChunk) -> Iterator[tuple[int, str]]:
         """Append the chunk's runs, and yield the faults of their ids."""

@@ -69,7 +69,7 @@ def mixed_qid_fault(expects_qid: bool) -> str:
 def _label_faults(words: list[bytes]) -> Iterator[str]:
     label = words[0]
     if b":" in label and not _CONTROL.search(label):
-        yield f"the line starts with {shown(label)}; a label comes first. Put a number before it, 0 where it is unknown."
+        yield f"the line starts with {shown(label)}; a label comes first. Put a number before it."
     if b"," in label and len(words) == 1:
         yield (
             f"{shown(label)} looks like a table with commas; svmlight lines are `label qid:id feature:value …`. "
@@ -120,7 +120,7 @@ def _non_numeric_id_faults(key: bytes, word: bytes) -> Iterator[str]:
     if re.fullmatch(rb"-[0-9]+", key):
         yield f"{shown(word)} has a negative feature id; ids are whole numbers from 1, or from 0. Number them anew."
     if _DECIMAL.fullmatch(key):
-        yield f"{shown(word)} has the feature id {shown(key)}; ids are plain whole numbers such as 12. Number them anew."
+        yield f"{shown(word)} has the feature id {shown(key)}; ids are whole numbers such as 12. Number them anew."
     if re.fullmatch(rb"[A-Za-z_]+", key):
         yield (
             f"{shown(word)} has the key {shown(key)}; only qid and feature ids are known. "
@@ -180,4 +180,6 @@ def _control_fault(text: bytes) -> str:
             f"{shown(text)} holds a NUL byte, as binary files and UTF-16 text do; svmlight is ASCII or UTF-8 text. "
             "Check that this is the right file, and save it as UTF-8."
         )
-    return f"{shown(text)} holds the control character {control[0]:#04x}; only blanks and tabs may part words. Remove it."
+    return (
+        f"{shown(text)} holds the control character {control[0]:#04x}; only blanks and tabs may part words. Remove it."
+    )

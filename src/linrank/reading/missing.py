@@ -47,7 +47,7 @@ def fill_missing(
     names : one name a feature, for the message
     """
     check_missing_rule(rule)
-    values = features.data if sparse.issparse(features) else features
+    values = _values(features)
     if rule == "error":
         _refuse_missing(features, values, names)
     elif rule == "query_min":
@@ -58,6 +58,11 @@ def fill_missing(
             raise LinrankError(f"missing={number!r} does not fit {values.dtype}. Use a smaller number or float64.")
         for piece in _pieces(values):
             piece[np.isnan(piece)] = number
+
+
+def _values(features: Any) -> NDArray[Any]:
+    values: NDArray[Any] = features.data if sparse.issparse(features) else features
+    return values
 
 
 def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:

@@ -40,7 +40,9 @@ def settle_words(  # type: ignore[no-untyped-def]
     n_left = n_missing = 0
     for place in range(n_words):
         entry = words[place, WORD_ENTRY]
-        kind, value = _number(text, words[place, WORD_START], words[place, WORD_STOP], powers, fives_high, fives_low, twos)
+        kind, value = _number(
+            text, words[place, WORD_START], words[place, WORD_STOP], powers, fives_high, fives_low, twos
+        )
         if kind == _UNSETTLED:
             words[n_left] = words[place]
             n_left += 1
@@ -93,7 +95,8 @@ def _number(text, start, stop, powers, fives_high, fives_low, twos):  # type: ig
             n_digits += 1
             if n_kept < _MOST_DIGITS:
                 mantissa = mantissa * _TEN + np.uint64(digit)
-                n_kept += mantissa > 0
+                if mantissa > 0:
+                    n_kept += 1
                 exponent -= past_point
             else:
                 is_cut = is_cut or digit > 0
@@ -180,10 +183,7 @@ def _nearest_double(mantissa, exponent, is_cut, powers, fives_high, fives_low, t
     elif rest + reach >= half:
         return False, math.nan
     power = twos[exponent - LEAST_EXPONENT] - n_shifted + n_spare
-    if rounded == 2**53:
-        rounded = 2**52
-        power += 1
-    if power > 971:
+    if power > 971 or (power == 971 and rounded == 2**53):
         return True, math.inf
     if power < -1074:
         # Below the normal doubles there are fewer bits to round to.

@@ -217,11 +217,10 @@ def arrow_file_source(path: Path) -> TableSource:
 
     def batches(columns: Sequence[int]) -> Batches:
         # Other columns are not even decompressed; these come in the file's order.
-        included = sorted(columns)
-        places = [included.index(column) for column in columns]
-        file = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=included))
+        file = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=sorted(columns)))
+        place_of = {column: place for place, column in enumerate(sorted(columns))}
         for number in range(file.num_record_batches):
-            yield from _arrow_batches(file.get_batch(number), places)
+            yield from _arrow_batches(file.get_batch(number), [place_of[column] for column in columns])
 
     return TableSource(list(schema.names), _arrow_types(schema), batches, _error_in_file(path))
 
@@ -244,7 +243,8 @@ def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> Tab
     if len(schema.names) == 1:
         problem = f"no {delimiter!r} in {schema.names[0]!r}. Say what separates the fields, such as delimiter=';'."
         raise error(problem, -1)
-    text, number, truth = ColumnType(None, "text"), ColumnType(np.dtype(float), "number"), ColumnType(np.dtype(bool), "")
+    text = ColumnType(None, "text")
+    number, truth = ColumnType(np.dtype(np.float64), "number"), ColumnType(np.dtype(bool), "boolean")
     types = [text if field.name in texts else truth if field.type == pa.bool_() else number for field in schema]
     arrow_types = {text: pa.string(), number: pa.float64(), truth: pa.bool_()}
 
@@ -268,7 +268,11 @@ def _naming_rows(error: ErrorMaker, names: Sequence[str]) -> Iterator[None]:
         if found is None or isinstance(said, LinrankError):
             raise
         column = f"column {names[int(found[1])]!r} " if found[1] else ""
-        problem = re.sub(r"CSV conversion error to \w+: invalid value ('.*')", r"holds \1, which is no number", found[3])
+        problem = re.sub(
+            r"CSV conversion error to (\w+): invalid value ('.*')",
+            lambda of: f"holds {of[2]}, which is {'neither true nor false' if of[1] == 'bool' else 'no number'}",
+            found[3],
+        )
         # pyarrow counts from 1, and the row of names too.
         raise error(
             f"{column}{problem}. Mend it, or choose the columns with features=[…] and docid=….", int(found[2]) - 2

@@ -238,7 +238,8 @@ class _Gathering:
                 out[:] = column.values
         except FloatingPointError:
             raise self.source.error(
-                f"column {name!r} holds a number too large for {out.dtype}. Use dtype=float64.") from None
+                f"column {name!r} holds a number too large for {out.dtype}. Use dtype=float64."
+            ) from None
         if column.missing is not None:
             out[column.missing] = np.nan
 
@@ -251,7 +252,9 @@ class _Gathering:
             )
 
     def _comments(self, docids: NDArray[Any], position: int) -> TextColumn:
-        texts = [value.decode() if isinstance(value, bytes) else str(value) for value in docids.tolist()]
+        texts = [
+            value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in docids.tolist()
+        ]
         for place, text in enumerate(texts):
             # Comments and TREC files end a document id at a space; a float is what a table makes of numbers and nulls.
             if not re.fullmatch(r"\S+", text, re.ASCII) or docids.dtype.kind == "f":
@@ -282,7 +285,8 @@ class _Gathering:
             raise self.source.error(
                 f"query {self._ids.distinct().tolist()[query]!r} has the weights {firsts[query]} and "
                 f"{grouped[differing[0]]} in column {self.roles.query_weight!r}; a query has one weight. "
-                "Use weight= for weights of documents.")
+                "Use weight= for weights of documents."
+            )
         return firsts
 
 
@@ -322,7 +326,8 @@ class _Positions:
         found = self._by_name.get(name, [])
         if len(found) > 1:
             raise self._source.error(
-                f"column {name!r} is there {len(found)} times; names must differ. Rename or drop one.")
+                f"column {name!r} is there {len(found)} times; names must differ. Rename or drop one."
+            )
         if not found:
             names = self._source.names
             shown = ", ".join(repr(other) for other in names[:20])
@@ -330,7 +335,8 @@ class _Positions:
             near = difflib.get_close_matches(str(name), [str(other) for other in names], n=1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             raise self._source.error(
-                f"there is no column {name!r}; the columns are {shown}{more}. {hint}Name the right one with {option}….")
+                f"there is no column {name!r}; the columns are {shown}{more}. {hint}Name the right one with {option}…."
+            )
         return found[0]
 
     def of_features(self, names: Sequence[Any] | None, parts: dict[str, int]) -> list[int]:
@@ -346,7 +352,8 @@ class _Positions:
             if position in part_of:
                 raise self._source.error(
                     f"column {self._source.names[position]!r} is given as {part_of[position]} and as {part}; "
-                    "a column has one part. Name different columns.")
+                    "a column has one part. Name different columns."
+                )
             part_of[position] = part
         remedy = "Choose the features with features=[…], or name document ids with docid=…."
         for position in features:
@@ -357,13 +364,14 @@ class _Positions:
 def _require_numbers(source: TableSource, position: int, what: str, remedy: str) -> None:
     if source.types[position].number is None:
         raise source.error(
-            f"{what} {source.names[position]!r} is of type {source.types[position].shown}, not numbers. {remedy}")
+            f"{what} {source.names[position]!r} is of type {source.types[position].shown}, not numbers. {remedy}"
+        )
 
 
 def _first_inexact(values: NDArray[Any]) -> int | None:
     """The place of the first whole number that no float64 equals."""
     large = np.flatnonzero((values > 2**53) | (values < -(2**53)) if values.dtype.kind == "i" else values > 2**53)
-    return next((int(place) for place in large if int(values[place]) != float(values[place])))
+    return next((int(place) for place in large if int(values[place]) != float(values[place])), None)
 
 
 def _as_written(ids: NDArray[Any]) -> NDArray[Any]:

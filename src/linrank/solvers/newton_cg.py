@@ -85,12 +85,12 @@ class NewtonCG:
 
     def _sample(self, data: PlacedData) -> Sample | None:
         n, documents = data.n_features, data.n_documents
-        wanted = max(self.sample_share * documents, 10 * n, min(20000, _FREE_MULTIPLICATIONS / (n * n)))
-        wanted = min(wanted, documents)
-        affordable = max(_FREE_MULTIPLICATIONS, _MOST_PASSES_FOR_A_MATRIX * documents * n)
-        if n > _MOST_FEATURES_IN_A_MATRIX or wanted * n * n > affordable:
+        affordable = max(_FREE_MULTIPLICATIONS, _MOST_PASSES_FOR_A_MATRIX * documents * n) / (n * n)
+        # Fewer documents than a few times the features say little about the Hessian.
+        if n > _MOST_FEATURES_IN_A_MATRIX or affordable < min(4 * n, documents):
             return None
-        return Sample.of(data, int(wanted))
+        wanted = max(self.sample_share * documents, 10 * n, _FREE_MULTIPLICATIONS / (n * n))
+        return Sample.of(data, int(min(wanted, affordable)))
 
     def start_from_samples(self, objective: RankingObjective) -> Vector:
         """The solution of a sample of the data, which itself starts from the solution of a smaller one."""

@@ -1,0 +1,132 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from linrank import DataFormatError, LinearModel, LinrankError, RankSVM, make_ranking
+from linrank.dataset.scaling import fit_scaling
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(weights=hnp.arrays(np.float64, st.integers(1, 6), elements=FINITE))
+def test_a_model_reads_back_to_the_last_bit(weights, tmp_path):
+    model = LinearModel(weights, tuple(f"f\n{j} ü" for j in range(len(weights))), parameters={"C": 0.1})
+    model.save(tmp_path / "model.json")
+    again = LinearModel.load(tmp_path / "model.json")
+    assert again.weights.tobytes() == weights.tobytes()
+    assert again.feature_names == model.feature_names
+    assert again.parameters == {"C": 0.1}
+
+
+@pytest.mark.parametrize("kind", ["standard", "min-max", "max-abs", "query"])
+def test_the_scaling_travels_along(kind, tmp_path):
+    data, weights = make_ranking(5, 10, 4)
+    model = LinearModel(weights, data.names, fit_scaling(kind, data))
+    model.save(tmp_path / "model.json")
+    again = LinearModel.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(
+        again.predict(data.features, data.queries), model.predict(data.features, data.queries)
+    )
+    if kind != "query":
+        scores, raw = model.predict(data.features), data.features @ again.raw_weights()
+        np.testing.assert_allclose(scores - scores[0], raw - raw[0], atol=1e-10)
+
+
+def test_a_trained_ranker_becomes_a_model():
+    data, _ = make_ranking(20, 10, 4)
+    ranker = RankSVM(C=0.25).fit(data.features, data.labels, qid=data.qid)
+    model = ranker.to_model(data_fingerprint=data.fingerprint())
+    assert model.method == "ranksvm"
+    assert "max(0, 1 - w.(x_i - x_j))^2" in model.objective
+    assert model.parameters["C"] == 0.25
+    np.testing.assert_array_equal(model.predict(data.features), ranker.predict(data.features))
+    np.testing.assert_allclose(model.predict(sparse.csr_array(data.features)), ranker.predict(data.features))
+    with pytest.raises(LinrankError, match="the model has 4 features, but the data has 3"):
+        model.predict(data.features[:, :3])
+
+
+def test_the_fingerprint_tells_data_apart():
+    data, _ = make_ranking(5, 10, 4)
+    same, _ = make_ranking(5, 10, 4)
+    other, _ = make_ranking(5, 10, 4, random_state=1)
+    thin, _ = make_ranking(5, 10, 4, density=0.5)
+    assert data.fingerprint() == same.fingerprint()
+    assert len({data.fingerprint(), other.fingerprint(), thin.fingerprint()}) == 3
+
+
+def damaged(change):
+    def apply(document):
+        change(document)
+        return json.dumps(document)
+
+    return apply
+
+
+DAMAGE = {
+    "not JSON": lambda document: "{",
+    "a list": lambda document: "[]",
+    "another format": damaged(lambda d: d.update(format="other")),
+    "a later schema": damaged(lambda d: d.update(schema_version=2)),
+    "no weights": damaged(lambda d: d.pop("weights")),
+    "text for weights": damaged(lambda d: d.update(weights="1")),
+    "a changed weight": damaged(lambda d: d["weights"].__setitem__(0, 99.0)),
+    "NaN": lambda document: json.dumps(document).replace(str(document["weights"][0]), "NaN"),
+    "too deep": lambda document: "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_file_is_refused(name, tmp_path):
+    path = tmp_path / "model.json"
+    LinearModel(np.array([1.5, 2.5]), ("a", "b")).save(path)
+    path.write_text(DAMAGE[name](json.loads(path.read_text())))
+    with pytest.raises(DataFormatError, match=r"model\.json"):
+        LinearModel.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"feature_names": ["a"]}, "2 weights, but 1 feature names"),
+        ({"feature_names": ["a", 7]}, "must be text"),
+        ({"weights": [1.0, True]}, "finite numbers"),
+        ({"weights": [1.0, "x"]}, "finite numbers"),
+        ({"scaling": {"kind": "z"}}, "unknown scaling 'z'"),
+        ({"scaling": {"kind": "standard", "shift": [0.0], "scale": [1.0]}}, "one positive scale a feature"),
+        ({"scaling": {"kind": "standard", "shift": [0.0, 0.0], "scale": [1.0, 0.0]}}, "one positive scale a feature"),
+    ],
+    ids=str,
+)
+def test_a_file_with_a_right_checksum_and_wrong_content_is_refused(change, message, tmp_path):
+    from linrank.model import _checksum
+
+    path = tmp_path / "model.json"
+    LinearModel(np.array([1.5, 2.5]), ("a", "b")).save(path)
+    document = json.loads(path.read_text()) | change
+    content = {key: value for key, value in document.items() if key not in ("format", "schema_version", "checksum")}
+    document["checksum"] = _checksum(content)
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataFormatError, match=message):
+        LinearModel.load(path)
+
+
+def test_a_missing_file_and_bad_weights_are_refused(tmp_path):
+    with pytest.raises(DataFormatError, match="No such file"):
+        LinearModel.load(tmp_path / "none.json")
+    with pytest.raises(LinrankError, match="weight of feature 'b' is not a finite number"):
+        LinearModel(np.array([1.0, np.nan]), ("a", "b"))
+
+
+def test_a_failed_save_leaves_the_old_model(tmp_path):
+    path = tmp_path / "model.json"
+    LinearModel(np.array([1.0]), ("a",)).save(path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        LinearModel(np.array([2.0]), ("a",), parameters={"C": object()}).save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
