@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from linrank.cli.console import console, verb_parser
@@ -26,6 +27,7 @@ def run(arguments: Namespace) -> None:
     from linrank.cli.info import show_summary
     from linrank.dataset.storage import save_dataset
     from linrank.dataset.synthetic import make_ranking
+    from linrank.dataset.text_column import TextColumn
     from linrank.measures import NDCG, evaluate, parse_measures
     from linrank.reading.read import read
     from linrank.reading.scores import write_scores
@@ -37,6 +39,7 @@ def run(arguments: Namespace) -> None:
     made, _ = make_ranking(
         arguments.queries, (10, 60), n_features=46, n_informative=12, noise=0.7, random_state=arguments.seed
     )
+    made = replace(made, comments=TextColumn.from_texts(f"docid = D{row + 1}" for row in range(made.n_documents)))
     for name, part in zip(("train", "vali", "test"), made.split(0.6, 0.2, 0.2), strict=True):
         write_svmlight(folder / f"{name}.txt", part)
     train, test = read(folder / "train.txt"), read(folder / "test.txt")

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from linrank.cli.console import console, counted, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.errors import LinrankError
 
 
 def parser() -> ArgumentParser:
@@ -32,11 +33,13 @@ def run(arguments: Namespace) -> None:
     from linrank.reading.scores import write_scores
     from linrank.reading.trec import write_run
 
+    if arguments.trec and not arguments.scores:
+        raise LinrankError("--trec needs the file to write the run to.")
     model = LinearModel.load(arguments.model)
     dataset = read_data(arguments.data, arguments).widened(model.n_features)
     scores = model.predict(dataset.features, dataset.queries)
     if arguments.trec:
-        write_run(arguments.scores or "/dev/stdout", dataset, scores, tag=arguments.tag)
+        write_run(arguments.scores, dataset, scores, tag=arguments.tag)
     elif arguments.scores:
         write_scores(arguments.scores, scores)
     else:

@@ -11,6 +11,10 @@ from scipy import sparse
 
 from linrank.arrays import Indices, Offsets, Vector, for_kernels
 from linrank.compiled import kernel, summing_kernel
+from linrank.errors import LinrankError
+
+# Columns are numbered in 32 bits: half the memory of 64, and enough.
+_MOST_COLUMNS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,8 @@ def as_features(X: Any) -> Features:
 
 
 def _from_csr(matrix: Any) -> SparseFeatures:
+    if matrix.shape[1] > _MOST_COLUMNS:
+        raise LinrankError(f"{matrix.shape[1]} features; at most {_MOST_COLUMNS} can be told apart. Hash them to fewer.")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -12,8 +12,8 @@ import numpy as np
 
 from linrank.compiled import kernel
 
-# Children of a node of the tree: a node is sixteen running sums side by side, which vector registers update at once.
-_FAN_OUT_BITS = 4
+# Children of a node of the tree: a node is eight running sums side by side, one line of the processor's cache.
+_FAN_OUT_BITS = 3
 _FAN_OUT = 1 << _FAN_OUT_BITS
 
 
@@ -43,30 +43,32 @@ def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direc
 
     With `adjacent`, over the next higher level only. Queries of at most `direct_up_to` levels keep one running sum a
     level (Lee & Lin's direct count, O(l k)), others a tree whose leaves are the levels (their selection tree, with
-    sixteen children a node: O(l log k)).
+    eight children a node in place of two: O(l log k)).
     """
-    tree = np.zeros(_tree_size(level_counts))
+    direct, tree = _room(level_counts, adjacent, direct_up_to)
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
         count = level_counts[query]
         entered = first
         if adjacent:
-            tree[: count + 1] = 0.0
+            direct[: count + 1] = 0.0
             for p in range(first, last):
                 while entered < ends[p]:
-                    tree[levels[entered]] += values[entered]
+                    direct[levels[entered]] += values[entered]
                     entered += 1
-                sums[p] = tree[levels[p] + 1]
+                sums[p] = direct[levels[p] + 1]
         elif count <= direct_up_to:
-            tree[:count] = 0.0
+            direct[:count] = 0.0
             for p in range(first, last):
                 while entered < ends[p]:
+                    # Read once: the compiler cannot know that the two arrays do not overlap.
+                    value = values[entered]
                     for level in range(levels[entered]):
-                        tree[level] += values[entered]
+                        direct[level] += value
                     entered += 1
-                sums[p] = tree[levels[p]]
+                sums[p] = direct[levels[p]]
         else:
-            tree[: _tree_size(level_counts[query : query + 1])] = 0.0
+            tree[: _nodes(count)] = 0.0
             for p in range(first, last):
                 while entered < ends[p]:
                     _enter(tree, levels[entered], count, values[entered])
@@ -76,30 +78,31 @@ def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direc
 
 @kernel
 def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, direct_up_to, sums):  # type: ignore[no-untyped-def]
-    """sums_p = sum of values over the positions from `begins[p]` on with a lower level than p's: `sum_higher` mirrored."""
-    tree = np.zeros(_tree_size(level_counts))
+    """sums_p = sum of values over the positions from `begins[p]` on with a lower level: `sum_higher` mirrored."""
+    direct, tree = _room(level_counts, adjacent, direct_up_to)
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
         count = level_counts[query]
         entered = last
         if adjacent:
-            # Level -1 does not exist, and stands for nothing entered.
-            tree[: count + 1] = 0.0
+            # One place further up: below the lowest level there is nothing, and it is read too.
+            direct[: count + 1] = 0.0
             for p in range(last - 1, first - 1, -1):
                 while entered > begins[p]:
                     entered -= 1
-                    tree[levels[entered] + 1] += values[entered]
-                sums[p] = tree[levels[p]]
+                    direct[levels[entered] + 1] += values[entered]
+                sums[p] = direct[levels[p]]
         elif count <= direct_up_to:
-            tree[:count] = 0.0
+            direct[:count] = 0.0
             for p in range(last - 1, first - 1, -1):
                 while entered > begins[p]:
                     entered -= 1
+                    value = values[entered]
                     for level in range(levels[entered] + 1, count):
-                        tree[level] += values[entered]
-                sums[p] = tree[levels[p]]
+                        direct[level] += value
+                sums[p] = direct[levels[p]]
         else:
-            tree[: _tree_size(level_counts[query : query + 1])] = 0.0
+            tree[: _nodes(count)] = 0.0
             for p in range(last - 1, first - 1, -1):
                 while entered > begins[p]:
                     entered -= 1
@@ -108,35 +111,40 @@ def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, dire
 
 
 @kernel
-def _tree_size(level_counts):  # type: ignore[no-untyped-def]
-    """Room for the running sums of the query with the most levels, one spare."""
-    most = 1
+def _room(level_counts, adjacent, direct_up_to):  # type: ignore[no-untyped-def]
+    """Running sums for the queries with the most levels: one a level and one spare, and the nodes of a tree."""
+    direct = tree = 0
     for count in level_counts:
-        most = max(most, count)
-    size = 0
-    nodes = most
+        if adjacent or count <= direct_up_to:
+            direct = max(direct, count)
+        else:
+            tree = max(tree, count)
+    return np.zeros(direct + 1), np.zeros((_nodes(tree), _FAN_OUT))
+
+
+@kernel
+def _nodes(count):  # type: ignore[no-untyped-def]
+    """How many nodes a tree over so many levels has, at all depths."""
+    total = 0
     while True:
-        nodes = (nodes + _FAN_OUT - 1) >> _FAN_OUT_BITS
-        size += nodes << _FAN_OUT_BITS
-        if nodes == 1:
-            return size + 1
+        count = max(1, (count + _FAN_OUT - 1) >> _FAN_OUT_BITS)
+        total += count
+        if count == 1:
+            return total
 
 
 @kernel
 def _enter(tree, level, count, value):  # type: ignore[no-untyped-def]
     """Add the value to the sums of every lower level: at each depth, of the earlier children of the same node."""
-    base = 0
-    nodes = count
+    first = 0
     while True:
-        nodes = (nodes + _FAN_OUT - 1) >> _FAN_OUT_BITS
-        child = level & (_FAN_OUT - 1)
-        node = base + level - child
-        # All sixteen, so that the loop has no end that depends on the data.
-        for other in range(_FAN_OUT):
-            tree[node + other] += value if other < child else 0.0
-        if nodes == 1:
+        count = (count + _FAN_OUT - 1) >> _FAN_OUT_BITS
+        node = first + (level >> _FAN_OUT_BITS)
+        for child in range(level & (_FAN_OUT - 1)):
+            tree[node, child] += value
+        if count == 1:
             return
-        base += nodes << _FAN_OUT_BITS
+        first += count
         level >>= _FAN_OUT_BITS
 
 
@@ -144,14 +152,13 @@ def _enter(tree, level, count, value):  # type: ignore[no-untyped-def]
 def _beyond(tree, level, count):  # type: ignore[no-untyped-def]
     """The sum of everything entered with a higher level."""
     total = 0.0
-    base = 0
-    nodes = count
+    first = 0
     while True:
-        nodes = (nodes + _FAN_OUT - 1) >> _FAN_OUT_BITS
-        total += tree[base + level]
-        if nodes == 1:
+        count = (count + _FAN_OUT - 1) >> _FAN_OUT_BITS
+        total += tree[first + (level >> _FAN_OUT_BITS), level & (_FAN_OUT - 1)]
+        if count == 1:
             return total
-        base += nodes << _FAN_OUT_BITS
+        first += count
         level >>= _FAN_OUT_BITS
 
 

@@ -17,7 +17,7 @@ Pairs: TypeAlias = Literal["all", "adjacent"]
 Both: TypeAlias = Callable[[Callable[[], Vector], Callable[[], Vector]], tuple[Vector, Vector]]
 
 # Up to this many levels one running sum a level is quicker than the tree; measured by benchmarks/levels.py.
-DIRECT_UP_TO = 12
+DIRECT_UP_TO = 3
 
 
 def one_after_the_other(first: Callable[[], Vector], second: Callable[[], Vector]) -> tuple[Vector, Vector]:

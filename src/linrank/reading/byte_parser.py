@@ -1,4 +1,4 @@
-"""Kernels: the bytes of svmlight lines become rows of numbers and spans of text; the first bad line stops them.
+"""Kernels: the bytes of svmlight lines become rows of numbers, comments and runs of queries, up to the first bad line.
 
 A chunk of text holds whole lines and ends with a line feed, which no loop below runs past. Short decimals are read on
 the way; any other word is noted and read afterwards in `number_parser`, because its many cases, standing in the same
@@ -28,6 +28,8 @@ _TAB, _LINE_FEED, _RETURN, _BLANK, _HASH = 9, 10, 13, 32, 35
 _PLUS, _MINUS, _POINT, _ZERO, _COLON = 43, 45, 46, 48, 58
 _D, _I, _Q = 100, 105, 113
 
+# Typed: a kernel called with a literal 0 is compiled once more for it.
+_NONE = np.int64(0)
 # The most digits that surely fit in a signed integer of 64 bits.
 _MOST_DIGITS = 18
 
@@ -42,11 +44,10 @@ def parse_lines(  # type: ignore[no-untyped-def]
     Returns the outcome; the numbers of rows, lines, runs and words; the largest id; whether rows have a qid (-1 where
     there are no rows); the line of the first row; and where the last line looked at starts.
     """
-    pos = line_start = 0
-    n_rows = n_entries = n_lines = n_runs = n_words = first_row_line = 0
+    pos = line_start = qid_start = qid_stop = _NONE
+    n_rows = n_entries = n_lines = n_runs = n_words = first_row_line = _NONE
     largest_id = first_id - 1
     rows_have_qid = -1
-    qid_start = qid_stop = 0
     outcome = WHOLE
     row_starts[0] = comment_starts[0] = 0
     while pos < n_bytes:
@@ -118,17 +119,19 @@ def _features(  # type: ignore[no-untyped-def]
         if _ends_fields(_byte(text, pos)):
             return pos, n_entries, n_words, previous
         id_start = pos
-        number, pos = _digits(text, pos, pos + _MOST_DIGITS, 0)
+        number, pos = _digits(text, pos, pos + _MOST_DIGITS, _NONE)
         if pos == id_start or _byte(text, pos) != _COLON or number <= previous or number > last_id:
             return BAD_LINE, n_entries, n_words, previous
         previous = number
         value_start = pos + 1
         value, pos = _short_number(text, value_start, powers)
         if pos < 0:
-            pos = value_start
+            pos = _end_of_word(text, value_start)
+            # An empty value is refused here, so that no entry is shorter than its share of `values`.
+            if pos == value_start:
+                return BAD_LINE, n_entries, n_words, previous
             if n_words == len(words):
                 return NO_ROOM, n_entries, n_words, previous
-            pos = _end_of_word(text, pos)
             _note_word(words, n_words, n_entries, line, value_start, pos)
             n_words += 1
         values[np.uint64(n_entries)] = value
@@ -142,7 +145,7 @@ def _short_number(text, start, powers):  # type: ignore[no-untyped-def]
     """The value of a short decimal such as -12.125, and where it ends: a negative place if the word is none."""
     sign = _byte(text, start)
     digits_start = start + 1 if sign in (_MINUS, _PLUS) else start
-    mantissa, pos = _digits(text, digits_start, digits_start + _MOST_DIGITS, 0)
+    mantissa, pos = _digits(text, digits_start, digits_start + _MOST_DIGITS, _NONE)
     n_digits = pos - digits_start
     n_decimals = 0
     if _byte(text, pos) == _POINT:

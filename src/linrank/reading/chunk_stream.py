@@ -19,11 +19,15 @@ class ChunkStream:
     The caller iterates over the parsed chunks and answers each with `place`; then its memory may be used again.
     """
 
-    def __init__(self, source: ByteSource, rules: LineRules, pool: ThreadPoolExecutor, chunks: list[LineChunk]) -> None:
+    def __init__(
+        self, source: ByteSource, rules: LineRules, pool: ThreadPoolExecutor, n_chunks: int, chunk_bytes: int
+    ) -> None:
         self._source = source
         self._rules = rules
         self._pool = pool
-        self._unused = chunks
+        self._n_unmade = n_chunks
+        self._chunk_bytes = chunk_bytes
+        self._unused: list[LineChunk] = []
         self._parsing: deque[tuple[LineChunk, Future[None]]] = deque()
         self._placing: deque[tuple[LineChunk, Future[None]]] = deque()
 
@@ -61,8 +65,11 @@ class ChunkStream:
     def _next_unused(self) -> LineChunk | None:
         if self._unused:
             return self._unused.pop()
-        if self._placing and (self._placing[0][1].done() or not self._parsing):
+        if self._placing and (self._placing[0][1].done() or not (self._parsing or self._n_unmade)):
             chunk, placing = self._placing.popleft()
             placing.result()
             return chunk
+        if self._n_unmade:
+            self._n_unmade -= 1
+            return LineChunk(self._chunk_bytes)
         return None

@@ -170,6 +170,9 @@ class _SparseRows:
 
     def finished(self, n_features: int) -> sparse.csr_array:
         starts = self._starts.finished()
+        # scipy has one type for both, and would copy the columns to that of the starts.
+        if starts[-1] <= np.iinfo(np.int32).max:
+            starts = starts.astype(np.int32)
         arrays = (self._values.finished(), self._columns.finished(), starts)
         matrix = sparse.csr_array(arrays, shape=(len(starts) - 1, n_features))
         # Ids ascend in every line that could be read; scipy would look again at each.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 
 import numpy as np
 
+from linrank.arrays import Offsets
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.text_column import TextColumn
@@ -33,8 +33,9 @@ class GatheredRows:
         self._comment_starts = GrowingArray(np.zeros(1, dtype=np.int64), before_moving)
         self._has_qid: bool | None = None
         self._query_numbers: dict[bytes, int] = {}
-        self._run_queries = array("q")
-        self._run_starts = array("q")
+        self._run_queries: list[Offsets] = []
+        self._run_starts: list[Offsets] = []
+        self._last_query = -1
         self._n_missing = 0
 
     def reserve(self, chunk: LineChunk, share_done: float) -> Task:
@@ -74,25 +75,27 @@ class GatheredRows:
         if chunk.has_qid is False and self._has_qid is None and not self._group_file.is_file():
             message = (
                 f"this line has no qid, and there is no {self._group_file.name} beside the file; every document "
-                "belongs to a query. Write qid:id after each label, or the size of each query into that file, one a line."
+                "belongs to a query. Write qid:id after each label, or each query's size, one a line, into that file."
             )
             yield chunk.first_row_line, message
 
     def _number_queries(self, chunk: LineChunk) -> Iterator[tuple[int, str]]:
         """Append the chunk's runs, and yield the faults of their ids."""
+        rows, lines, qids = chunk.runs()
         numbers = self._query_numbers
-        for run in chunk.runs():
-            number = numbers.get(run.qid)
-            if number is None:
-                number = numbers[run.qid] = len(numbers)
+        queries = np.array([numbers.setdefault(qid, len(numbers)) for qid in qids], dtype=np.int64)
+        # A query may go on from the chunk before.
+        new = 1 if len(queries) and queries[0] == self._last_query else 0
+        self._run_queries.append(queries[new:])
+        self._run_starts.append(self._labels.size + rows[new:])
+        if len(queries):
+            self._last_query = queries[-1]
+        if not all(map(bytes.isascii, qids)):
+            for line, qid in zip(lines.tolist(), qids, strict=True):
                 try:
-                    run.qid.decode()
+                    qid.decode()
                 except UnicodeDecodeError:
-                    yield run.line, f"the qid {shown(run.qid)} is not valid UTF-8. Save the file as UTF-8."
-            # A query may go on from the chunk before.
-            if not self._run_queries or self._run_queries[-1] != number:
-                self._run_queries.append(number)
-                self._run_starts.append(self._labels.size + run.first_row)
+                    yield line, f"the qid {shown(qid)} is not valid UTF-8. Save the file as UTF-8."
 
     def dataset(self, fills_with_query_min: bool) -> RankingDataset:
         if self._labels.size == 0:
@@ -116,5 +119,5 @@ class GatheredRows:
         if not self._has_qid:
             return read_groups(self._group_file, self._name, self._labels.size)
         ids = np.array([qid.decode() for qid in self._query_numbers])
-        run_queries = np.array(self._run_queries, dtype=np.int64)
-        return Queries.from_runs(ids, run_queries, np.array(self._run_starts, dtype=np.int64), self._labels.size)
+        run_queries, run_starts = np.concatenate(self._run_queries), np.concatenate(self._run_starts)
+        return Queries.from_runs(ids, run_queries, run_starts, self._labels.size)

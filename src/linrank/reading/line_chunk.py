@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Vector
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.text_column import TextColumn
 from linrank.reading.byte_parser import BAD_LINE, NO_ROOM, WORD_LINE, WORD_START, parse_lines
 from linrank.reading.byte_source import ByteSource
@@ -52,12 +51,12 @@ class LineRules:
         return 2.0**-150 if self.dtype == np.float32 else 0.0
 
 
-class Run(NamedTuple):
-    """Rows of one query that follow one another."""
+class Runs(NamedTuple):
+    """Rows that follow one another and have one qid: the first row and line of each run, and the qid."""
 
-    first_row: int
-    line: int
-    qid: bytes
+    rows: Offsets
+    lines: Offsets
+    qids: list[bytes]
 
 
 class LineChunk:
@@ -93,7 +92,7 @@ class LineChunk:
     def parse(self, rules: LineRules) -> None:
         """Find the rows in the lines; needs no other thread to stand still."""
         text = np.frombuffer(self.text, dtype=np.uint8)
-        if len(self._values) * _LEAST_BYTES_AN_ENTRY < self.n_bytes:
+        if len(self._letters) < self.n_bytes:
             self._values = np.empty(len(text) // _LEAST_BYTES_AN_ENTRY + 1)
             self._columns = np.empty(len(self._values), dtype=np.int32)
             self._letters = np.empty(len(text), dtype=np.uint8)
@@ -168,9 +167,11 @@ class LineChunk:
         starts = self._comment_starts[: self.n_rows + 1]
         return TextColumn(self._letters[: starts[-1]], starts)
 
-    def runs(self) -> Iterator[Run]:
-        for row, line, start, stop in self._runs[: self._n_runs].tolist():
-            yield Run(row, line, bytes(self.text[start:stop]))
+    def runs(self) -> Runs:
+        rows, lines, starts, stops = self._runs[: self._n_runs].T
+        text = memoryview(self.text)
+        qids = [text[start:stop].tobytes() for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+        return Runs(rows, lines, qids)
 
     def features(self, share_done: float) -> RowPart:
         starts = self._row_starts[: self.n_rows + 1]

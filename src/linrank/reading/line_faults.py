@@ -23,7 +23,8 @@ _LONGEST_SHOWN = 40
 def explain_line(line: bytes, rules: LineRules, expects_qid: bool | None) -> str:
     """Say what is wrong with a line, given whether the lines before it have a qid; None where there were none."""
     fields, _, comment = line.partition(b"#")
-    fault = next(_faults(re.findall(rb"[^ \t]+", fields), rules, expects_qid), None)
+    words = re.findall(rb"[^ \t]+", fields)
+    fault = next(_faults(words, rules, expects_qid), None) if words else None
     if fault is None and b"\0" in comment:
         fault = "the comment holds a NUL byte; the file is no plain text. Write it as UTF-8 text."
     return fault or f"the line {shown(line)} cannot be read."
@@ -121,12 +122,11 @@ def _non_numeric_id_faults(key: bytes, word: bytes) -> Iterator[str]:
         yield f"{shown(word)} has a negative feature id; ids are whole numbers from 1, or from 0. Number them anew."
     if _DECIMAL.fullmatch(key):
         yield f"{shown(word)} has the feature id {shown(key)}; ids are whole numbers such as 12. Number them anew."
+    if key.lower() == b"qid":
+        yield f"{shown(word)} has the key {shown(key)}; the key of a query is qid. Write it in small letters."
     if re.fullmatch(rb"[A-Za-z_]+", key):
-        yield (
-            f"{shown(word)} has the key {shown(key)}; only qid and feature ids are known. "
-            f"Remove it, or number it as a feature."
-        )
-    yield f"{shown(word)} has the feature id {shown(key)}, which is no whole number. Number the features 1, 2, 3, …"
+        yield f"{shown(word)} has the key {shown(key)}; only qid and feature ids are known. Remove it, or number it."
+    yield f"{shown(word)} has the feature id {shown(key)}, which is no whole number. Number the features from 1."
 
 
 def _order_faults(number: int, previous: int | None) -> Iterator[str]:

@@ -188,7 +188,7 @@ def _nearest_double(mantissa, exponent, is_cut, powers, fives_high, fives_low, t
     if power < -1074:
         # Below the normal doubles there are fewer bits to round to.
         return False, math.nan
-    return True, math.ldexp(np.float64(rounded), power)
+    return True, math.ldexp(np.float64(rounded), int(power))
 
 
 @kernel

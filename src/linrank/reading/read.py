@@ -70,4 +70,7 @@ def format_of(source: Any) -> str:
     """What a source is read as unless told."""
     if not isinstance(source, str | os.PathLike):
         return "table"
-    return _ENDINGS.get(Path(source).suffix.lower(), "svmlight")
+    path = Path(source)
+    if path.suffix.lower() in (".gz", ".zst"):
+        path = path.with_suffix("")
+    return _ENDINGS.get(path.suffix.lower(), "svmlight")

@@ -17,7 +17,7 @@ from linrank.reading.byte_source import LONGEST_LINE, ByteSource, LongLineError
 from linrank.reading.chunk_stream import ChunkStream
 from linrank.reading.feature_rows import Layout
 from linrank.reading.gathered_rows import GatheredRows
-from linrank.reading.line_chunk import GREATEST_ID, LineChunk, LineRules
+from linrank.reading.line_chunk import GREATEST_ID, LineRules
 from linrank.reading.missing import MissingRule, check_missing_rule
 
 # Large enough that Python's share of the work is nothing, small enough that chunks in flight are little memory.
@@ -74,7 +74,7 @@ def read_svmlight(
     n_threads = n_threads or _available_threads()
     with ByteSource(path) as source, ThreadPoolExecutor(n_threads, "linrank-reading") as pool:
         # While as many are parsed and as many put in place, one is read and one is looked at.
-        stream = ChunkStream(source, rules, pool, [LineChunk(_CHUNK_BYTES) for _ in range(2 * n_threads + 2)])
+        stream = ChunkStream(source, rules, pool, 2 * n_threads + 2, _CHUNK_BYTES)
         rows = GatheredRows(source.name, rules, layout, stream.finish_placing)
         report = _reporter(progress, source.bytes_total)
         try:
@@ -93,7 +93,8 @@ def read_svmlight(
 
 
 def _share_done(done: int, total: int | None) -> float:
-    return _SHARE_OF_A_PIPE if total is None else done / total
+    # A file may grow while it is read.
+    return min(1.0, done / total) if total else _SHARE_OF_A_PIPE
 
 
 def _reporter(progress: Progress | None, total: int | None) -> Callable[[int], None]:
@@ -116,11 +117,11 @@ def _checked_rules(zero_based: bool, n_features: int | None, missing: MissingRul
         kind = np.dtype(object)
     if kind not in (np.float32, np.float64):
         raise LinrankError(f'dtype={dtype!r}; features are "float32" or "float64".')
-    if n_features is not None and not 1 <= n_features <= GREATEST_ID:
-        raise LinrankError(f"n_features={n_features}; use a number from 1 to {GREATEST_ID}, or None.")
+    if n_features is not None and not (1 <= n_features <= GREATEST_ID and n_features == int(n_features)):
+        raise LinrankError(f"n_features={n_features}; use a whole number from 1 to {GREATEST_ID}, or None.")
     check_missing_rule(missing)
     missing_value = None if missing == "error" else math.nan if isinstance(missing, str) else float(missing)
-    rules = LineRules(zero_based, n_features, missing_value, kind)
+    rules = LineRules(zero_based, None if n_features is None else int(n_features), missing_value, kind)
     if missing_value is not None and abs(missing_value) >= rules.value_limit:
         raise LinrankError(f'missing={missing!r} is too large for float32. Use a smaller number or dtype="float64".')
     return rules

@@ -18,7 +18,7 @@ from linrank.solvers.solution import Journal, Solution, Watch
 _MOST_FEATURES_IN_A_MATRIX = 2000
 # The Hessian of a sample may cost as many multiplications as this many passes over the data, or as nothing to speak of.
 _MOST_PASSES_FOR_A_MATRIX = 10
-_FREE_MULTIPLICATIONS = 1e8
+_FREE_MULTIPLICATIONS = 2e7
 # A first solution from a sample this many times smaller costs little and is within a few Newton steps of the whole.
 _RUNG = 8
 

@@ -1,0 +1,242 @@
+"""The command line as a person and a script use it."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from linrank import LinearModel, RankSVM, open_dataset, read
+from linrank.cli import VERBS, main
+from linrank.dataset.synthetic import make_ranking
+from linrank.dataset.text_column import TextColumn
+from linrank.measures import NDCG, evaluate, parse_measures
+from linrank.reading.scores import read_scores, write_scores
+from linrank.reading.write_svmlight import write_svmlight
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """train.txt, vali.txt and test.txt, with scores of the test documents."""
+    folder = tmp_path_factory.mktemp("data")
+    data, weights = make_ranking(60, (5, 15), 8)
+    data = replace(data, comments=TextColumn.from_texts(f"docid = D{row}" for row in range(data.n_documents)))
+    for name, part in zip(("train", "vali", "test"), data.split(0.6, 0.2, 0.2), strict=True):
+        write_svmlight(folder / f"{name}.txt", part)
+    write_scores(folder / "test.scores", part.features @ weights)
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+
+    def call(*words):
+        code = main([str(word) for word in words])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def test_help_teaches(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for verb in VERBS:
+        assert f"  {verb}" in out
+    assert "Exit codes" in out
+    assert run()[0] == 2
+    assert run("--version")[1].startswith("linrank ")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_examples(verb, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([verb, "--help"])
+    assert stopped.value.code == 0
+    assert f"examples:\n  linrank {verb}" in capsys.readouterr().out
+
+
+def test_a_wrong_verb_gets_a_hint(run):
+    code, _, err = run("trian")
+    assert code == 2
+    assert "Did you mean 'train'?" in err
+
+
+def test_info_says_what_is_in_the_file(run, folder):
+    code, out, _ = run("info", "train.txt")
+    data = read(folder / "train.txt")
+    assert code == 0
+    assert f"{data.n_queries} queries" in out
+    assert f"{data.n_documents} documents" in out
+    assert f"{data.describe().n_pairs:,} pairs" in out
+    code, out, _ = run("info", "train.txt", "--json")
+    assert json.loads(out)["n_pairs"] == data.describe().n_pairs
+
+
+def test_info_on_mq2008_says_the_known_counts(run, real_data):
+    _, out, _ = run("info", real_data / "MQ2008" / "Fold1" / "train.txt")
+    for fact in ("471 queries", "9,630 documents", "46 features", "52,325 pairs"):
+        assert fact in out
+
+
+def test_info_describes_useless_features_and_missing_values(run, tmp_path):
+    path = tmp_path / "odd.txt"
+    path.write_text("1 qid:1 1:1 2:5 3:1 4:NULL\n0 qid:1 1:2 2:5 3:2 4:1\n")
+    code, out, _ = run("info", path)
+    assert code == 0
+    assert "constant, so no use: 2" in out
+    assert "1 = 3" in out
+    assert "missing in some documents: 4 (1)" in out
+
+
+def test_convert_there_and_back_loses_nothing(run, folder):
+    assert run("convert", "train.txt", "train.linrank", "--verify")[0] == 0
+    assert run("convert", "train.linrank", "again.txt")[0] == 0
+    assert (folder / "again.txt").read_bytes() == (folder / "train.txt").read_bytes()
+    np.testing.assert_array_equal(open_dataset("train.linrank").features, read("train.txt").features)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["convert", "train.txt", "train.xyz"], "cannot tell the form from the ending '.xyz'"),
+        (["convert", "train.txt", "nowhere/train.linrank"], "no such folder"),
+        (["convert", "train.txt", "train.txt"], "is the data itself"),
+        (["info", "none.txt"], "none.txt"),
+        (["evaluate", "test.txt", "train.txt"], "scores, but the data has"),
+        (["evaluate", "test.txt", "test.scores", "--measures", "ndgc@10"], "ndcg"),
+        (["train", "train.txt", "nowhere/model.json"], "no such folder"),
+        (["train", "train.txt", "."], "is a folder"),
+        (["train", "train.txt", "train.txt"], "is the data itself"),
+        (["train", "train.txt", "m.json", "-C", "-1"], "C=-1.0"),
+        (["train", "train.txt", "m.json", "--patience", "3"], "--patience needs --validate"),
+        (["train", "train.txt", "m.json", "--loss", "hinge", "--solver", "tron"], "cannot minimise"),
+        (["train", "train.txt", "m.json", "--label", "grade"], "has no option 'label'"),
+        (["tune", "train.txt", "m.json", "--cv", "999"], "use from 2 to the number of queries"),
+        (["predict", "train.txt", "test.txt"], "is not a model"),
+        (["predict", "model.json", "test.txt", "--trec"], "--trec needs the file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_says_what_and_exits_with_1(run, folder, words, message):
+    before = sorted(folder.iterdir())
+    code, _, err = run(*words)
+    assert code == 1
+    assert message in err
+    assert err.startswith(f"linrank {words[0]}: ")
+    assert "Traceback" not in err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_wrong_option_exits_with_2(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["tune", "train.txt", "--range", "2^a..2^b"])
+    assert stopped.value.code == 2
+    assert "neither 2^a..2^b nor numbers" in capsys.readouterr().err
+
+
+def test_evaluate_prints_table_json_and_csv(run, folder):
+    test, scores = read(folder / "test.txt"), read_scores(folder / "test.scores")
+    mean = (NDCG @ 10).mean(scores, test)
+    _, out, _ = run("evaluate", "test.txt", "test.scores", "--measures", "ndcg@10", "p(rel=2)@5")
+    assert f"{mean:.4f}" in out
+    assert "p(rel=2)@5" in out
+    _, out, _ = run("evaluate", "test.txt", "test.scores", "--measures", "ndcg@1,10", "--json", "--per-query", "q.csv")
+    assert f"{mean}" in out
+    assert json.loads(out)
+    with (folder / "q.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["qid"] for row in rows] == test.queries.ids.tolist()
+    assert np.mean([float(row["ndcg@10"]) for row in rows]) == pytest.approx(mean)
+    _, out, _ = run("evaluate", "test.txt", "test.scores", "--per-query", "-", "--measures", "map")
+    assert out.startswith("qid,map\n")
+
+
+def test_train_predict_evaluate(run, folder):
+    code, out, _ = run("train", "train.txt", "model.json", "-C", "0.5", "--validate", "vali.txt")
+    assert code == 0
+    assert "iter   0" in out
+    train = read(folder / "train.txt")
+    for word in ("objective", "|gradient|", f"{train.describe().n_pairs:,} pairs", "vali.txt", "ndcg@10"):
+        assert word in out
+    model = LinearModel.load(folder / "model.json")
+    ranker = RankSVM(0.5).fit(train.features, train.labels, qid=train.qid)
+    np.testing.assert_array_equal(model.weights, ranker.coef_)
+    assert model.parameters["C"] == 0.5
+    assert model.data_fingerprint == train.fingerprint()
+    assert model.training["objective"] == ranker.objective_
+    assert run("predict", "model.json", "test.txt", "out.scores")[0] == 0
+    test = read(folder / "test.txt")
+    np.testing.assert_array_equal(read_scores(folder / "out.scores"), ranker.predict(test.features))
+    _, out, _ = run("predict", "model.json", "test.txt")
+    assert out == (folder / "out.scores").read_text()
+    run("predict", "model.json", "test.txt", "run.txt", "--trec", "--tag", "mine")
+    first = (folder / "run.txt").read_text().splitlines()[0].split()
+    assert first[1] == "Q0"
+    assert first[3] == "1"
+    assert first[5] == "mine"
+
+
+@pytest.mark.parametrize("scaling", ["standard", "min-max", "max-abs", "query"])
+def test_scaling_travels_with_the_model(run, folder, scaling):
+    assert run("train", "train.txt", "scaled.json", "--scaling", scaling, "--quiet")[0] == 0
+    run("predict", "scaled.json", "vali.txt", "vali.scores")
+    vali = read(folder / "vali.txt")
+    evaluation = evaluate(read_scores(folder / "vali.scores"), vali, parse_measures("ndcg@10"))
+    assert evaluation.mean[NDCG @ 10] > 0.7
+
+
+def test_the_default_model_name_is_the_datas(run, folder):
+    _, out, _ = run("train", "train.txt", "--json", "--loss", "hinge")
+    record = json.loads(out)
+    assert record["model"] == "train.model.json"
+    assert (folder / "train.model.json").exists()
+    assert record["converged"]
+
+
+def test_tune_chooses_and_trains(run, folder):
+    code, out, _ = run("tune", "train.txt", "tuned.json", "--range", "2^-6..2^2", "--cv", "3", "--measure", "map")
+    assert code == 0
+    assert out.count("chosen") == 1
+    assert LinearModel.load(folder / "tuned.json").parameters["C"] in [2.0**power for power in range(-6, 3)]
+    code, out, _ = run("tune", "train.txt", "t.json", "--validate", "vali.txt", "--range", "0.01,2^0", "--json")
+    assert LinearModel.load(folder / "t.json").parameters["C"] in (0.01, 1.0)
+
+
+def test_test_files_with_fewer_features_are_padded(run, tmp_path):
+    (tmp_path / "wide.txt").write_text("1 qid:1 1:1 9:2\n0 qid:1 1:2\n")
+    (tmp_path / "narrow.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
+    assert run("train", tmp_path / "wide.txt", tmp_path / "m.json", "--validate", tmp_path / "narrow.txt")[0] == 0
+    assert run("predict", tmp_path / "m.json", tmp_path / "narrow.txt")[0] == 0
+    assert run("train", tmp_path / "narrow.txt", tmp_path / "n.json", "--validate", tmp_path / "wide.txt")[0] == 1
+    assert run("predict", tmp_path / "n.json", tmp_path / "wide.txt")[0] == 1
+
+
+def test_demo_and_warmup(run, tmp_path):
+    code, out, _ = run("demo", "--out", tmp_path / "demo", "--queries", "30")
+    assert code == 0
+    assert "ndcg@10" in out
+    assert (tmp_path / "demo" / "train.linrank").exists()
+    assert "kernel" in run("warmup")[1]
+
+
+def test_output_that_nobody_reads_to_the_end_is_no_error(folder):
+    command = f"{sys.executable} -m linrank evaluate test.txt test.scores --per-query - | head -1"
+    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert result.stderr == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX only")
+def test_an_interrupted_command_exits_with_130(run, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linrank.cli.info.read_data", interrupted)
+    code, _, err = run("info", "train.txt")
+    assert code == 130
+    assert "interrupted" in err
