@@ -1,6 +1,6 @@
 """Where the tree over labels overtakes one running sum a label: nanoseconds a document, one thread.
 
-    python benchmarks/levels.py
+python benchmarks/levels.py
 """
 
 from __future__ import annotations

@@ -291,7 +291,9 @@ def part_cold(_):
             )
             whole = time.perf_counter() - started
             inside, again = map(float, result.stdout.split())
-            print(f"- {name}: {whole:.2f} s for the process ({inside:.2f} s from the first import); a second fit {again:.3f} s")
+            print(
+                f"- {name}: {whole:.2f} s for the process ({inside:.2f} s from the first import); a second fit {again:.3f} s"
+            )
 
 
 PARTS = {

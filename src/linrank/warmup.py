@@ -3,43 +3,57 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from linrank.dataset.features import as_features
+from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling
 from linrank.dataset.synthetic import make_ranking
+from linrank.dataset.text_column import TextColumn
+from linrank.estimators.rank_svm import RankSVM
+from linrank.executors.local import Threads
 from linrank.measures import evaluate, parse_measures
+from linrank.objective.objective import RankingObjective
+from linrank.objective.pair_losses import SquaredHinge
+from linrank.objective.penalties import L2
+from linrank.objective.placement import PlacedData
 from linrank.reading.read import read
 from linrank.reading.write_svmlight import write_svmlight
 
 _MEASURES = (
-    "ndcg@10 ndcg(letor)@10 ndcg(trec)@10 ndcg(ties=average)@10 dcg@10 meanndcg map p@10 recall@10 mrr wta err@10 "
-    "pairwiseaccuracy kendalltau auc"
+    "ndcg@10 ndcg(letor)@10 ndcg(trec)@10 ndcg(ties=average)@10 dcg@10 meanndcg map p@10 recall@10 mrr wta "
+    "err(max_label=9)@10 pairwiseaccuracy kendalltau auc"
 )
 
 
 def use_every_kernel() -> None:
-    """Read, scale and measure, with dense and sparse features of both widths."""
+    """Read, scale, train and measure, with dense and sparse features of both widths."""
     for dtype in ("float32", "float64"):
         for density in (1.0, 0.3):
-            data, weights = make_ranking(4, 6, 8, density=density, dtype=dtype)
-            _use_features(data, weights)
+            # Many levels for the tree, a few for the direct count.
+            for levels in (3, 9):
+                data, weights = make_ranking(4, 12, 8, density=density, dtype=dtype, levels=levels)
+                docids = TextColumn.from_texts(f"docid = {row}" for row in range(data.n_documents))
+                data = replace(data, comments=docids)
+                _use_training(data, weights)
             _use_reader(data, dtype)
-    evaluate(data.features @ weights, data, parse_measures(_MEASURES))
+    evaluate(np.asarray(data.features @ weights), data, parse_measures(_MEASURES))
 
 
-def _use_features(data: RankingDataset, weights: np.ndarray) -> None:
-    features = as_features(data.features)
-    scores = features.product(weights, np.empty(data.n_documents))
-    features.transposed_product(scores, np.zeros(data.n_features))
+def _use_training(data: RankingDataset, weights: Vector) -> None:
     fit_scaling("query", data).apply(data.features, data.queries)
+    for loss in ("squared_hinge", "hinge"):
+        RankSVM(loss=loss).fit(data.features, data.labels, qid=data.qid)
+    with Threads(1) as executor:
+        point = RankingObjective(SquaredHinge(), L2(), 1.0, PlacedData.of(data, executor)).at(weights)
+        point.hessian_diagonal_bound()
 
 
 def _use_reader(data: RankingDataset, dtype: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "data.txt"
         write_svmlight(path, data)
-        read(path, dtype=dtype)
+        read(path, dtype=dtype).subset([0])

@@ -227,7 +227,9 @@ def test_demo_and_warmup(run, tmp_path):
 
 def test_output_that_nobody_reads_to_the_end_is_no_error(folder):
     command = f"{sys.executable} -m linrank evaluate test.txt test.scores --per-query - | head -1"
-    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert result.stderr == ""
 
 

@@ -124,7 +124,9 @@ def as_features(X: Any) -> Features:
 
 def _from_csr(matrix: Any) -> SparseFeatures:
     if matrix.shape[1] > _MOST_COLUMNS:
-        raise LinrankError(f"{matrix.shape[1]} features; at most {_MOST_COLUMNS} can be told apart. Hash them to fewer.")
+        raise LinrankError(
+            f"{matrix.shape[1]} features; at most {_MOST_COLUMNS} can be told apart. Hash them to fewer."
+        )
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -19,6 +19,7 @@ from linrank.reading.feature_rows import Layout
 from linrank.reading.gathered_rows import GatheredRows
 from linrank.reading.line_chunk import GREATEST_ID, LineRules
 from linrank.reading.missing import MissingRule, check_missing_rule
+from linrank.threads import number_of_threads
 
 # Large enough that Python's share of the work is nothing, small enough that chunks in flight are little memory.
 _CHUNK_BYTES = 4 << 20
@@ -69,9 +70,7 @@ def read_svmlight(
     rules = _checked_rules(zero_based, n_features, missing, dtype)
     if layout not in (None, "dense", "sparse"):
         raise LinrankError(f'layout={layout!r}; use "dense", "sparse", or None to choose by density.')
-    if n_threads is not None and n_threads < 1:
-        raise LinrankError(f"n_threads={n_threads}; use at least 1, or None for all processors.")
-    n_threads = n_threads or _available_threads()
+    n_threads = number_of_threads(n_threads)
     with ByteSource(path) as source, ThreadPoolExecutor(n_threads, "linrank-reading") as pool:
         # While as many are parsed and as many put in place, one is read and one is looked at.
         stream = ChunkStream(source, rules, pool, 2 * n_threads + 2, _CHUNK_BYTES)
@@ -125,7 +124,3 @@ def _checked_rules(zero_based: bool, n_features: int | None, missing: MissingRul
     if missing_value is not None and abs(missing_value) >= rules.value_limit:
         raise LinrankError(f'missing={missing!r} is too large for float32. Use a smaller number or dtype="float64".')
     return rules
-
-
-def _available_threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

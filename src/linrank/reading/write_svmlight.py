@@ -49,4 +49,7 @@ def _exact(values: Any) -> list[Any]:
 def _number(value: Any) -> str:
     if value != value:  # noqa: PLR0124 - NaN alone differs from itself
         return "NULL"
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 and value != 0 else f"{value}" if value else "0"
+    if value == int(value) and abs(value) < 1e15 and (value or not np.signbit(value)):
+        return str(int(value))
+    # A number in numpy's own type prints its shortest form.
+    return str(value)
