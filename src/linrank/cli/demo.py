@@ -19,8 +19,8 @@ _MEASURES = "ndcg@1,3,5,10 map"
 def parser() -> ArgumentParser:
     made = verb_parser(
         "demo",
-        "Make LETOR-like sample data, describe it, choose C for RankSVM on the validation queries, train it exactly on\n"
-        "all pairs, and compare it on the test queries with the best single feature. Everything is written to a\n"
+        "Make LETOR-like sample data, describe it, choose C for RankSVM on the validation queries, train it exactly\n"
+        "on all pairs, and compare it on the test queries with the best single feature. Everything is written to a\n"
         "folder, so that the other verbs can be tried on it.",
         "  linrank demo\n  linrank demo --out /tmp/sample --queries 1000",
     )

@@ -34,8 +34,8 @@ options: rel=2 (relevant is a label of at least 2; 1), empty=0|1|skip (queries w
 def parser() -> ArgumentParser:
     made = verb_parser(
         "evaluate",
-        "Measure how well scores rank the documents of each query. The same scores can give an NDCG@10 of 0.21 or 0.81\n"
-        "by definition, so a measure says which one it is.",
+        "Measure how well scores rank the documents of each query. The same scores can give an NDCG@10 of 0.21 or\n"
+        "0.81 by definition, so a measure says which one it is.",
         "  linrank evaluate test.txt test.scores\n"
         "  linrank evaluate test.txt test.scores --measures 'ndcg(letor)@10' meanndcg map\n"
         "  linrank evaluate test.txt test.scores --json\n"

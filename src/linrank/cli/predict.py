@@ -13,8 +13,8 @@ from linrank.errors import LinrankError
 def parser() -> ArgumentParser:
     made = verb_parser(
         "predict",
-        "Score documents with a model: one number a line, in the order of the data's rows, higher is better; or a TREC\n"
-        "run, in rank order.",
+        "Score documents with a model: one number a line, in the order of the data's rows, higher is better; or a\n"
+        "TREC run, in rank order.",
         "  linrank predict model.json test.txt test.scores\n"
         "  linrank predict model.json test.txt | head\n"
         "  linrank predict model.json test.txt run.txt --trec --tag my-ranker",

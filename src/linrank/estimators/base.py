@@ -1,4 +1,4 @@
-"""What every linear ranker shares: taking X, y and qid as scikit-learn does, predicting, scoring, and becoming a model."""
+"""What every linear ranker shares: taking X, y and qid as scikit-learn does, predicting, scoring, becoming a model."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         )
 
     def _validation(self, eval_set: Any, eval_qid: Any, eval_group: Any) -> list[RankingDataset]:
-        """The sets to watch during training, from LightGBM's arguments: a list of (X, y), with a qid or group for each."""
+        """The sets to watch during training, from LightGBM's arguments: (X, y) pairs, with a qid or group for each."""
         if eval_set is None:
             return []
         pairs: Sequence[Any] = [eval_set] if isinstance(eval_set, tuple) else eval_set

@@ -43,9 +43,9 @@ def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direc
 
     With `adjacent`, over the next higher level only. Queries of at most `direct_up_to` levels keep one running sum a
     level (Lee & Lin's direct count, O(l k)), others a tree whose leaves are the levels (their selection tree, with
-    eight children a node in place of two: O(l log k)).
+    eight children a node in place of two: O(l log k)). Values may be complex: two sums for little more than one.
     """
-    direct, tree = _room(level_counts, adjacent, direct_up_to)
+    direct, tree = _room(values, level_counts, adjacent, direct_up_to)
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
         count = level_counts[query]
@@ -79,7 +79,7 @@ def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direc
 @kernel
 def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, direct_up_to, sums):  # type: ignore[no-untyped-def]
     """sums_p = sum of values over the positions from `begins[p]` on with a lower level: `sum_higher` mirrored."""
-    direct, tree = _room(level_counts, adjacent, direct_up_to)
+    direct, tree = _room(values, level_counts, adjacent, direct_up_to)
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
         count = level_counts[query]
@@ -111,7 +111,7 @@ def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, dire
 
 
 @kernel
-def _room(level_counts, adjacent, direct_up_to):  # type: ignore[no-untyped-def]
+def _room(values, level_counts, adjacent, direct_up_to):  # type: ignore[no-untyped-def]
     """Running sums for the queries with the most levels: one a level and one spare, and the nodes of a tree."""
     direct = tree = 0
     for count in level_counts:
@@ -119,7 +119,7 @@ def _room(level_counts, adjacent, direct_up_to):  # type: ignore[no-untyped-def]
             direct = max(direct, count)
         else:
             tree = max(tree, count)
-    return np.zeros(direct + 1), np.zeros((_nodes(tree), _FAN_OUT))
+    return np.zeros(direct + 1, values.dtype), np.zeros((_nodes(tree), _FAN_OUT), values.dtype)
 
 
 @kernel
@@ -151,7 +151,7 @@ def _enter(tree, level, count, value):  # type: ignore[no-untyped-def]
 @kernel
 def _beyond(tree, level, count):  # type: ignore[no-untyped-def]
     """The sum of everything entered with a higher level."""
-    total = 0.0
+    total = tree[0, 0] * 0.0
     first = 0
     while True:
         count = (count + _FAN_OUT - 1) >> _FAN_OUT_BITS
@@ -248,30 +248,23 @@ def add_laplacian_of_columns(  # type: ignore[no-untyped-def]
 
 @kernel
 def add_squared_hinge(  # type: ignore[no-untyped-def]
-    rows,
-    weights,
-    scores,
-    count_higher,
-    count_lower,
-    sums_higher,
-    sums_lower,
-    query_starts,
-    query_weights,
-    margin,
-    factor,
-    slopes,
+    rows, weights, scores, higher, lower, query_starts, query_weights, margin, factor, slopes
 ):
-    """Add factor x the sum of max(0, margin - (s_i - s_j)) ** 2 over the pairs: return the value, add the slopes."""
+    """Add factor x the sum of max(0, margin - (s_i - s_j)) ** 2 over the pairs: return the value, add the slopes.
+
+    `higher` and `lower` hold the weight of each document's partners as their real part, and the weighted sum of the
+    partners' scores as their imaginary part.
+    """
     value = 0.0
     for query in range(len(query_starts) - 1):
         scale = factor * query_weights[query]
         part = 0.0
         for p in range(query_starts[query], query_starts[query + 1]):
-            higher, lower = count_higher[p], count_lower[p]
-            pull = (higher + lower) * scores[p] - sums_higher[p] - sums_lower[p]
-            lean = margin * (lower - higher)
+            above, below = higher[p].real, lower[p].real
+            pull = (above + below) * scores[p] - higher[p].imag - lower[p].imag
+            lean = margin * (below - above)
             slopes[rows[p]] += 2.0 * scale * weights[p] * (pull - lean)
-            part += weights[p] * (scores[p] * (pull - 2.0 * lean) + margin * margin * lower)
+            part += weights[p] * (scores[p] * (pull - 2.0 * lean) + margin * margin * below)
         value += scale * part
     return value
 
@@ -284,9 +277,9 @@ def add_hinge(rows, weights, scores, higher, lower, query_starts, query_weights,
         scale = factor * query_weights[query]
         part = 0.0
         for p in range(query_starts[query], query_starts[query + 1]):
-            lean = higher[p] - lower[p]
+            lean = higher[p].real - lower[p].real
             slopes[rows[p]] += scale * weights[p] * lean
-            part += weights[p] * (margin * lower[p] + lean * scores[p])
+            part += weights[p] * (margin * lower[p].real + lean * scores[p])
         value += scale * part
     return value
 

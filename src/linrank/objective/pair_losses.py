@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import pair_kernels as kernels
-from linrank.objective.sorted_pairs import PairSums, PairsWithin, SortedPairs
+from linrank.objective.sorted_pairs import Moments, PairSums, PairsWithin, SortedPairs
 
 
 class Curvature(Protocol):
@@ -52,8 +52,9 @@ class SquaredHinge:
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
         slopes = np.zeros(len(scores))
-        value, curvature = _squared_hinge(SortedPairs.of(scores, block, how).within(1.0), 1.0, slopes)
-        return LossAtScores(value, slopes, curvature)
+        pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, how).within(1.0))
+        value = pairs.add_squared_hinge(1.0, slopes)
+        return LossAtScores(value, slopes, pairs.laplacian(2.0))
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Hinge:
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
         slopes = np.zeros(len(scores))
-        return LossAtScores(_hinge(SortedPairs.of(scores, block, how).within(1.0), 1.0, slopes), slopes, None)
+        pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, how).within(1.0))
+        return LossAtScores(pairs.add_hinge(1.0, slopes), slopes, None)
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,47 @@ class SmoothedHinge:
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
         documents = SortedPairs.of(scores, block, how)
-        outer, inner = documents.within(1.0), documents.within(1.0 - self.width)
+        outer, inner = (_MeasuredPairs.of(documents.within(margin)) for margin in (1.0, 1.0 - self.width))
         slopes, unused = np.zeros(len(scores)), np.zeros(len(scores))
         factor = 0.5 / self.width
-        raised, over = _squared_hinge(outer, factor, slopes)
-        lowered, under = _squared_hinge(inner, -factor, slopes)
-        hinge = _hinge(outer, 1.0, unused)
-        slope_sizes = (hinge - _hinge(inner, 1.0, unused)) / self.width
-        return LossAtScores(raised + lowered, slopes, _Sum(over, under), (hinge, slope_sizes))
+        value = outer.add_squared_hinge(factor, slopes) + inner.add_squared_hinge(-factor, slopes)
+        curvature = _Sum(outer.laplacian(2.0 * factor), inner.laplacian(-2.0 * factor))
+        hinge = outer.add_hinge(1.0, unused)
+        slope_sizes = (hinge - inner.add_hinge(1.0, unused)) / self.width
+        return LossAtScores(value, slopes, curvature, (hinge, slope_sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class _MeasuredPairs:
+    """The pairs within a margin, with the weights and scores of each document's partners summed."""
+
+    pairs: PairsWithin
+    higher: Moments
+    lower: Moments
+
+    @classmethod
+    def of(cls, pairs: PairsWithin) -> _MeasuredPairs:
+        return cls(pairs, *pairs.moments())
+
+    def add_squared_hinge(self, factor: float, slopes: Vector) -> float:
+        """Factor x the sum of max(0, margin - (s_i - s_j)) ** 2, whose slopes are added."""
+        value: float = kernels.add_squared_hinge(*self._columns(), self.pairs.margin, factor, slopes)
+        return value
+
+    def add_hinge(self, factor: float, slopes: Vector) -> float:
+        """Factor x the sum of max(0, margin - (s_i - s_j)), whose slopes are added."""
+        value: float = kernels.add_hinge(*self._columns(), self.pairs.margin, factor, slopes)
+        return value
+
+    def laplacian(self, factor: float) -> _Laplacian:
+        return _Laplacian(self.pairs, factor, self.higher.real + self.lower.real)
+
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        documents, block = self.pairs.documents, self.pairs.documents.block
+        return (
+            documents.rows, documents.weights, documents.scores, self.higher, self.lower, block.query_starts,
+            block.query_weights,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,26 +176,3 @@ class _Sum:
 
     def diagonal(self) -> Vector:
         return self.first.diagonal() + self.second.diagonal()
-
-
-def _squared_hinge(pairs: PairsWithin, factor: float, slopes: Vector) -> tuple[float, _Laplacian]:
-    """Value and curvature of factor x the sum of max(0, margin - (s_i - s_j)) ** 2, whose slopes are added."""
-    documents, block = pairs.documents, pairs.documents.block
-    higher, lower = pairs.counts()
-    sums_higher, sums_lower = pairs.sums(documents.weights * documents.scores)
-    value = kernels.add_squared_hinge(
-        documents.rows, documents.weights, documents.scores, higher, lower, sums_higher, sums_lower,
-        block.query_starts, block.query_weights, pairs.margin, factor, slopes,
-    )  # fmt: skip
-    return value, _Laplacian(pairs, 2.0 * factor, higher + lower)
-
-
-def _hinge(pairs: PairsWithin, factor: float, slopes: Vector) -> float:
-    """Value of factor x the sum of max(0, margin - (s_i - s_j)), whose slopes are added."""
-    documents, block = pairs.documents, pairs.documents.block
-    higher, lower = pairs.counts()
-    value: float = kernels.add_hinge(
-        documents.rows, documents.weights, documents.scores, higher, lower, block.query_starts, block.query_weights,
-        pairs.margin, factor, slopes,
-    )  # fmt: skip
-    return value

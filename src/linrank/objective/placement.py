@@ -100,7 +100,7 @@ class Sample:
 
     @classmethod
     def of(cls, data: PlacedData, n_documents: int) -> Sample:
-        """About `n_documents` documents: queries from all over the data, and rows at even distances of large queries."""
+        """About `n_documents` documents: queries from all over the data, rows at even distances of large ones."""
         share = min(1.0, n_documents / max(1, data.n_documents))
         large = {id(query.block) for query in data.large_queries}
         small = [block for block in data.blocks if id(block) not in large]

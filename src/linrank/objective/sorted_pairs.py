@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.arrays import Indices, Vector
 from linrank.dataset.query_blocks import QueryBlock
@@ -14,13 +15,15 @@ from linrank.objective import pair_kernels as kernels
 from linrank.ordering import order_ascending
 
 Pairs: TypeAlias = Literal["all", "adjacent"]
-Both: TypeAlias = Callable[[Callable[[], Vector], Callable[[], Vector]], tuple[Vector, Vector]]
+Moments: TypeAlias = NDArray[np.complex128]
+Sweep: TypeAlias = Callable[[], NDArray[Any]]
+Both: TypeAlias = Callable[[Sweep, Sweep], tuple[NDArray[Any], NDArray[Any]]]
 
 # Up to this many levels one running sum a level is quicker than the tree; measured by benchmarks/levels.py.
 DIRECT_UP_TO = 3
 
 
-def one_after_the_other(first: Callable[[], Vector], second: Callable[[], Vector]) -> tuple[Vector, Vector]:
+def one_after_the_other(first: Sweep, second: Sweep) -> tuple[NDArray[Any], NDArray[Any]]:
     """How two independent sweeps run where nothing else is free."""
     return first(), second()
 
@@ -86,21 +89,21 @@ class PairsWithin:
     ends: Indices
     begins: Indices
 
-    def sums(self, values: Vector) -> tuple[Vector, Vector]:
+    def sums(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Sums of values over each document's higher partners, and over its lower ones; all in sorted order."""
         block, how = self.documents.block, self.documents.how
         adjacent = how.pairs == "adjacent"
 
-        def higher() -> Vector:
-            sums = np.empty(len(values))
+        def higher() -> NDArray[Any]:
+            sums = np.empty_like(values)
             kernels.sum_higher(
                 values, self.documents.levels, self.ends, block.query_starts, block.level_counts, adjacent,
                 how.direct_up_to, sums,
             )  # fmt: skip
             return sums
 
-        def lower() -> Vector:
-            sums = np.empty(len(values))
+        def lower() -> NDArray[Any]:
+            sums = np.empty_like(values)
             kernels.sum_lower(
                 values, self.documents.levels, self.begins, block.query_starts, block.level_counts, adjacent,
                 how.direct_up_to, sums,
@@ -109,6 +112,10 @@ class PairsWithin:
 
         return how.both(higher, lower)
 
-    def counts(self) -> tuple[Vector, Vector]:
-        """The weight of each document's higher partners, and of its lower ones."""
-        return self.sums(self.documents.weights)
+    def moments(self) -> tuple[Moments, Moments]:
+        """Of each document's higher partners, and of its lower ones: weight + i x weighted sum of scores."""
+        documents = self.documents
+        packed = np.empty(len(documents.rows), dtype=np.complex128)
+        packed.real = documents.weights
+        np.multiply(documents.weights, documents.scores, out=packed.imag)
+        return self.sums(packed)

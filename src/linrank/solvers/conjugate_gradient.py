@@ -25,7 +25,7 @@ class NewtonStep:
 def newton_step(
     point: EvaluatedPoint, precondition: Preconditioner, *, forcing: float, enough: float, max_products: int
 ) -> NewtonStep:
-    """Solve H d = -g until the rest is a small share (`forcing`) of what is gained, or the gain is known to be `enough`.
+    """Solve H d = -g until the rest is a small share (`forcing`) of what is gained, or the gain is small `enough`.
 
     After each step the gain so far is d' H d, and the rest is r' H⁻¹ r; with the preconditioner in place of H this
     estimates the decrement from both parts.

@@ -1,4 +1,4 @@
-"""Newton's method for smooth objectives, each step solved by conjugate gradients with a preconditioner from a sample."""
+"""Newton's method for smooth objectives: conjugate gradients with a preconditioner from a sample of the data."""
 
 from __future__ import annotations
 
