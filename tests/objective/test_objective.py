@@ -69,7 +69,7 @@ def test_the_hessian_of_a_sample_that_is_everything_is_the_hessian(loss, oracle,
     objective = objective_of(data, loss, PairSums(pairs))
     sample = Sample.of(objective.data, data.n_documents)
     np.testing.assert_allclose(
-        objective.sampled_hessian(weights, sample), expected(data, weights, oracle, pairs)[2], rtol=1e-9, atol=1e-9
+        objective.at(weights).sampled_hessian(sample), expected(data, weights, oracle, pairs)[2], rtol=1e-9, atol=1e-9
     )
 
 
@@ -120,7 +120,7 @@ def test_any_number_of_threads_gives_the_same_bits(density, large, monkeypatch):
             objective = objective_of(data, SquaredHinge(), executor=executor)
             assert bool(objective.data.large_queries) == large
             point = objective.at(weights)
-            hessian = objective.sampled_hessian(weights, Sample.of(objective.data, 100))
+            hessian = objective.at(weights).sampled_hessian(Sample.of(objective.data, 100))
             results.append((point.value, point.gradient.tobytes(), point.hessian_product(weights).tobytes(),
                             point.hessian_diagonal_bound().tobytes(), hessian.tobytes()))  # fmt: skip
     assert results[0] == results[1] == results[2]
@@ -196,10 +196,10 @@ def test_another_C_at_the_same_point_computes_nothing_again():
 def test_a_sample_stands_for_the_whole():
     data, weights = make_ranking(2000, 20, 40)
     objective = objective_of(data, SquaredHinge())
-    whole = objective.sampled_hessian(weights, Sample.of(objective.data, data.n_documents))
+    whole = objective.at(weights).sampled_hessian(Sample.of(objective.data, data.n_documents))
     part = Sample.of(objective.data, 8000)
     assert sum(block.n_documents for block, _ in part.blocks) < 12000
-    estimate = objective.sampled_hessian(weights, part)
+    estimate = objective.at(weights).sampled_hessian(part)
     assert np.trace(estimate) == pytest.approx(np.trace(whole), rel=0.2)
     smaller = replace(objective, data=part.placed(objective.data))
     assert smaller.at(weights).value == pytest.approx(objective.at(weights).value, rel=0.1)

@@ -162,12 +162,15 @@ def _dense_transposed_product(values, slopes, total):  # type: ignore[no-untyped
             total[j] += slope * values[i, j]
 
 
+# Places and columns are read as unsigned numbers: a signed index might be negative, and would be looked at twice.
+
+
 @kernel
 def _sparse_product(values, columns, starts, weights, scores):  # type: ignore[no-untyped-def]
     for i in range(len(starts) - 1):
         score = 0.0
-        for entry in range(starts[i], starts[i + 1]):
-            score += values[entry] * weights[columns[entry]]
+        for entry in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+            score += values[entry] * weights[np.uint32(columns[entry])]
         scores[i] = score
 
 
@@ -176,12 +179,12 @@ def _sparse_transposed_product(values, columns, starts, slopes, total):  # type:
     for i in range(len(starts) - 1):
         slope = slopes[i]
         if slope != 0.0:
-            for entry in range(starts[i], starts[i + 1]):
-                total[columns[entry]] += slope * values[entry]
+            for entry in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+                total[np.uint32(columns[entry])] += slope * values[entry]
 
 
 @kernel
 def _sparse_transposed_square_product(values, columns, starts, slopes, total):  # type: ignore[no-untyped-def]
     for i in range(len(starts) - 1):
-        for entry in range(starts[i], starts[i + 1]):
-            total[columns[entry]] += slopes[i] * values[entry] * values[entry]
+        for entry in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+            total[np.uint32(columns[entry])] += slopes[i] * values[entry] * values[entry]

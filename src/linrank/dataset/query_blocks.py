@@ -36,6 +36,10 @@ class QueryBlock:
     first_row: int
 
     @property
+    def most_levels(self) -> int:
+        return int(self.level_counts.max(initial=1))
+
+    @property
     def n_documents(self) -> int:
         return len(self.labels)
 

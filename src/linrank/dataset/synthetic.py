@@ -128,8 +128,9 @@ def _dense_rows(
 
 def _sparse_rows(rng: np.random.Generator, n_rows: int, n_features: int, density: float, dtype: str) -> Any:
     a_row = max(1, round(density * n_features))
-    # Squared uniforms: a few features are frequent and most are rare, as words are. Repeats within a row are added up.
-    columns = (rng.random(n_rows * a_row) ** 2 * n_features).astype(np.int32)
+    # Zipf's law: the j-th feature is about 1 / j as frequent as the first, as words are. Repeats in a row are added up.
+    columns = ((n_features + 1.0) ** rng.random(n_rows * a_row) - 1.0).astype(np.int32)
+    columns = np.minimum(columns, n_features - 1)
     values = rng.exponential(size=n_rows * a_row).astype(dtype)
     starts = np.arange(0, n_rows * a_row + 1, a_row, dtype=np.int64)
     matrix = sparse.csr_array((values, columns, starts), shape=(n_rows, n_features))

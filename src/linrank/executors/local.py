@@ -69,4 +69,6 @@ class Threads:
 def _add(first: Any, second: Any) -> Any:
     if isinstance(first, tuple):
         return tuple(_add(a, b) for a, b in zip(first, second, strict=True))
-    return first + second
+    # In place: a task's result is new, and nobody else has it.
+    first += second
+    return first

@@ -8,13 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.executors.local import Threads
 from linrank.objective.pair_losses import LossAtScores, PairLoss
 from linrank.objective.penalties import L2
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placement import LargeQuery, PlacedData, Sample
 from linrank.objective.sorted_pairs import PairSums
 
 Shard = tuple[QueryBlock, ...]
@@ -37,9 +39,7 @@ class RankingObjective:
         )
         large = []
         for query in self.data.large_queries:
-            executor = self.data.executor
-            parts = executor.gather(executor.map(_scores_of_chunk, query.chunks, weights=weights))
-            scores = np.concatenate(parts)
+            scores = _scores_of(query, self.data.executor, weights)
             large.append(_LargeState(scores, self.loss.at(scores, query.block, self.side_by_side)))
         return EvaluatedPoint(self, weights, states, large)
 
@@ -48,15 +48,6 @@ class RankingObjective:
 
     def with_loss(self, loss: PairLoss) -> RankingObjective:
         return replace(self, loss=loss)
-
-    def sampled_hessian(self, weights: Vector, sample: Sample) -> Vector:
-        """The second derivative estimated from a sample of the data, as a matrix of features x features."""
-        tasks = self.data.executor.total(
-            _hessian_of_block, sample.blocks, weights=weights, loss=self.loss, how=self.how
-        )
-        hessian = self.C * tasks
-        hessian[np.diag_indices_from(hessian)] += self.penalty.curvature(weights)
-        return hessian  # type: ignore[no-any-return]
 
     @property
     def side_by_side(self) -> PairSums:
@@ -75,7 +66,7 @@ class EvaluatedPoint:
     def with_C(self, C: float) -> EvaluatedPoint:
         """The same point of the objective with another C: nothing is computed again."""
         point = EvaluatedPoint(self.objective.with_C(C), self.weights, self.states, self.large)
-        for known in ("loss_value", "loss_gradient", "totals"):
+        for known in ("loss_value", "loss_gradient", "totals", "sampled"):
             if known in self.__dict__:
                 point.__dict__[known] = self.__dict__[known]
         return point
@@ -111,16 +102,34 @@ class EvaluatedPoint:
     def hessian_product(self, direction: Vector) -> Vector:
         """Product (penalty'' + C X' loss'' X) direction, in one pass over the features."""
         data = self.objective.data
-        total = np.zeros(data.n_features)
+        parts = []
         if data.shards:
-            total += data.executor.total(_hessian_product_of_shard, data.shards, self.states, direction=direction)
+            parts.append(data.executor.total(_hessian_product_of_shard, data.shards, self.states, direction=direction))
         for query, large in zip(data.large_queries, self.large, strict=True):
-            along = np.concatenate(
-                data.executor.gather(data.executor.map(_scores_of_chunk, query.chunks, weights=direction))
+            curved = large.at.curvature.product(_scores_of(query, data.executor, direction))  # type: ignore[union-attr]
+            parts.append(data.executor.total(_transposed_chunk, query.chunks, query.split(curved)))
+        total: Vector = parts[0]
+        for part in parts[1:]:
+            total += part
+        total *= self.objective.C
+        self.objective.penalty.add_curvature_product(self.weights, direction, total)
+        return total
+
+    def sampled_hessian(self, sample: Sample) -> NDArray[np.float64]:
+        """The second derivative estimated from a sample of the data, as a matrix of features x features."""
+        if sample not in self.sampled:
+            objective = self.objective
+            self.sampled[sample] = objective.data.executor.total(
+                _hessian_of_block, sample.blocks, weights=self.weights, loss=objective.loss, how=objective.how
             )
-            curved = large.at.curvature.product(along)  # type: ignore[union-attr]
-            total += data.executor.total(_transposed_chunk, query.chunks, query.split(curved))
-        return self.objective.penalty.curvature(self.weights) * direction + self.objective.C * total
+        hessian: NDArray[np.float64] = self.objective.C * self.sampled[sample]
+        hessian[np.diag_indices_from(hessian)] += self.objective.penalty.curvature(self.weights)
+        return hessian
+
+    @cached_property
+    def sampled(self) -> dict[Sample, NDArray[np.float64]]:
+        """The loss's part of the Hessian of each sample it was asked for."""
+        return {}
 
     def hessian_diagonal_bound(self) -> Vector:
         """Return penalty'' + C sum_i (loss'')_ii x_i ** 2: the Hessian's diagonal without its cross terms."""
@@ -137,10 +146,7 @@ class EvaluatedPoint:
         """The half-line from here; one pass over the features, and none for any point on it."""
         data = self.objective.data
         along = data.executor.map(_scores_of_shard, data.shards, weights=direction)
-        large = [
-            np.concatenate(data.executor.gather(data.executor.map(_scores_of_chunk, query.chunks, weights=direction)))
-            for query in data.large_queries
-        ]
+        large = [_scores_of(query, data.executor, direction) for query in data.large_queries]
         return Line(self, direction, along, large)
 
 
@@ -249,6 +255,10 @@ def _diagonal_of_shard(shard: Shard, state: _ShardState) -> Vector:
 
 def _scores_of_shard(shard: Shard, *, weights: Vector) -> list[Vector]:
     return [block.features.product(weights, np.empty(block.n_documents)) for block in shard]
+
+
+def _scores_of(query: LargeQuery, executor: Threads, weights: Vector) -> Vector:
+    return np.concatenate(executor.gather(executor.map(_scores_of_chunk, query.chunks, weights=weights)))
 
 
 def _scores_of_chunk(chunk: Features, *, weights: Vector) -> Vector:

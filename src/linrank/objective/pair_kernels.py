@@ -8,7 +8,10 @@ forward with the position, so each document enters an order-statistic structure,
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.compiled import kernel
 
@@ -38,27 +41,25 @@ def find_bounds(sorted_scores, query_starts, margin, ends, begins):  # type: ign
 
 
 @kernel
-def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direct_up_to, sums):  # type: ignore[no-untyped-def]
+def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direct_up_to, direct, tree, sums):  # type: ignore[no-untyped-def]
     """sums_p = sum of values over the positions before `ends[p]` with a higher level than p's.
 
     With `adjacent`, over the next higher level only. Queries of at most `direct_up_to` levels keep one running sum a
     level (Lee & Lin's direct count, O(l k)), others a tree whose leaves are the levels (their selection tree, with
     eight children a node in place of two: O(l log k)). Values may be complex: two sums for little more than one.
     """
-    direct, tree = _room(values, level_counts, adjacent, direct_up_to)
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
         count = level_counts[query]
         entered = first
+        _clear(direct, tree, count, not adjacent and count > direct_up_to)
         if adjacent:
-            direct[: count + 1] = 0.0
             for p in range(first, last):
                 while entered < ends[p]:
                     direct[levels[entered]] += values[entered]
                     entered += 1
                 sums[p] = direct[levels[p] + 1]
         elif count <= direct_up_to:
-            direct[:count] = 0.0
             for p in range(first, last):
                 while entered < ends[p]:
                     # Read once: the compiler cannot know that the two arrays do not overlap.
@@ -68,7 +69,6 @@ def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direc
                     entered += 1
                 sums[p] = direct[levels[p]]
         else:
-            tree[: _nodes(count)] = 0.0
             for p in range(first, last):
                 while entered < ends[p]:
                     _enter(tree, levels[entered], count, values[entered])
@@ -77,23 +77,21 @@ def sum_higher(values, levels, ends, query_starts, level_counts, adjacent, direc
 
 
 @kernel
-def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, direct_up_to, sums):  # type: ignore[no-untyped-def]
+def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, direct_up_to, direct, tree, sums):  # type: ignore[no-untyped-def]
     """sums_p = sum of values over the positions from `begins[p]` on with a lower level: `sum_higher` mirrored."""
-    direct, tree = _room(values, level_counts, adjacent, direct_up_to)
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
         count = level_counts[query]
         entered = last
+        _clear(direct, tree, count, not adjacent and count > direct_up_to)
         if adjacent:
             # One place further up: below the lowest level there is nothing, and it is read too.
-            direct[: count + 1] = 0.0
             for p in range(last - 1, first - 1, -1):
                 while entered > begins[p]:
                     entered -= 1
                     direct[levels[entered] + 1] += values[entered]
                 sums[p] = direct[levels[p]]
         elif count <= direct_up_to:
-            direct[:count] = 0.0
             for p in range(last - 1, first - 1, -1):
                 while entered > begins[p]:
                     entered -= 1
@@ -102,7 +100,6 @@ def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, dire
                         direct[level] += value
                 sums[p] = direct[levels[p]]
         else:
-            tree[: _nodes(count)] = 0.0
             for p in range(last - 1, first - 1, -1):
                 while entered > begins[p]:
                     entered -= 1
@@ -110,16 +107,23 @@ def sum_lower(values, levels, begins, query_starts, level_counts, adjacent, dire
                 sums[p] = _beyond(tree, count - 1 - levels[p], count)
 
 
+def room_for_levels(most_levels: int, dtype: type) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What the sweeps keep their running sums in: one a level and one spare, and the nodes of a tree over the levels.
+
+    Made here and not in the kernels, where it would have to be compiled.
+    """
+    return np.empty(most_levels + 1, dtype), np.empty((_nodes(most_levels), _FAN_OUT), dtype)
+
+
 @kernel
-def _room(values, level_counts, adjacent, direct_up_to):  # type: ignore[no-untyped-def]
-    """Running sums for the queries with the most levels: one a level and one spare, and the nodes of a tree."""
-    direct = tree = 0
-    for count in level_counts:
-        if adjacent or count <= direct_up_to:
-            direct = max(direct, count)
-        else:
-            tree = max(tree, count)
-    return np.zeros(direct + 1, values.dtype), np.zeros((_nodes(tree), _FAN_OUT), values.dtype)
+def _clear(direct, tree, count, in_tree):  # type: ignore[no-untyped-def]
+    if in_tree:
+        for node in range(_nodes(count)):
+            for child in range(_FAN_OUT):
+                tree[node, child] = 0.0
+    else:
+        for level in range(count + 1):
+            direct[level] = 0.0
 
 
 @kernel
@@ -199,6 +203,7 @@ def add_laplacian_of_columns(  # type: ignore[no-untyped-def]
     query_weights,
     adjacent,
     factor,
+    tree,
     products,
 ):
     """One sweep of the active pairs' Laplacian times a matrix with one row a document, all its columns at once.
@@ -207,15 +212,13 @@ def add_laplacian_of_columns(  # type: ignore[no-untyped-def]
     sweep takes care of higher partners and of the diagonal, the downward one of lower partners.
     """
     n_columns = values.shape[1]
-    most = 1
-    for count in level_counts:
-        most = max(most, count)
-    tree = np.zeros((most + 1, n_columns))
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
         count = level_counts[query]
         scale = factor * query_weights[query]
-        tree[: count + 1] = 0.0
+        for level in range(count + 1):
+            for column in range(n_columns):
+                tree[level, column] = 0.0
         entered = 0
         for turn in range(last - first):
             p = first + turn if upward else last - 1 - turn

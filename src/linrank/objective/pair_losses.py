@@ -145,11 +145,12 @@ class _Laplacian:
     def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         documents, block = self.pairs.documents, self.pairs.documents.block
         products = np.zeros_like(matrix)
+        tree = np.empty((block.most_levels + 1, matrix.shape[1]))
         for upward, bounds in ((True, self.pairs.ends), (False, self.pairs.begins)):
             kernels.add_laplacian_of_columns(
                 documents.rows, documents.weights, documents.levels, bounds, upward, self.counts, matrix,
                 block.query_starts, block.level_counts, block.query_weights, documents.how.pairs == "adjacent",
-                self.factor, products,
+                self.factor, tree, products,
             )  # fmt: skip
         return products
 

@@ -24,3 +24,7 @@ class L2:
     def curvature(self, weights: Vector) -> Vector:
         """The diagonal of the second derivative."""
         return np.full_like(weights, self.strength)
+
+    def add_curvature_product(self, weights: Vector, direction: Vector, total: Vector) -> None:  # noqa: ARG002
+        """Add the second derivative at the weights times a direction."""
+        total += direction if self.strength == 1.0 else self.strength * direction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -64,9 +65,19 @@ class PlacedData:
             n_features,
         )
 
-    @property
+    @cached_property
     def n_documents(self) -> int:
         return sum(block.n_documents for block in self.blocks)
+
+    def sample(self, n_documents: int) -> Sample:
+        """The sample of about so many documents: always the same one, made once."""
+        if n_documents not in self._samples:
+            self._samples[n_documents] = Sample.of(self, n_documents)
+        return self._samples[n_documents]
+
+    @cached_property
+    def _samples(self) -> dict[int, Sample]:
+        return {}
 
 
 def _number_of_shards(blocks: Sequence[QueryBlock], n_features: int) -> int:
@@ -92,7 +103,7 @@ def _spread(block: QueryBlock, n_shards: int, executor: Threads) -> LargeQuery:
     return LargeQuery(block, executor.place(chunks), bounds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """A share of the data, as blocks whose loss is multiplied by `scale` to stand for the whole."""
 

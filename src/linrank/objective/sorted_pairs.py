@@ -91,26 +91,20 @@ class PairsWithin:
 
     def sums(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Sums of values over each document's higher partners, and over its lower ones; all in sorted order."""
+        return self.documents.how.both(
+            lambda: self._sweep(kernels.sum_higher, self.ends, values),
+            lambda: self._sweep(kernels.sum_lower, self.begins, values),
+        )
+
+    def _sweep(self, kernel: Callable[..., None], bounds: Indices, values: NDArray[Any]) -> NDArray[Any]:
         block, how = self.documents.block, self.documents.how
-        adjacent = how.pairs == "adjacent"
-
-        def higher() -> NDArray[Any]:
-            sums = np.empty_like(values)
-            kernels.sum_higher(
-                values, self.documents.levels, self.ends, block.query_starts, block.level_counts, adjacent,
-                how.direct_up_to, sums,
-            )  # fmt: skip
-            return sums
-
-        def lower() -> NDArray[Any]:
-            sums = np.empty_like(values)
-            kernels.sum_lower(
-                values, self.documents.levels, self.begins, block.query_starts, block.level_counts, adjacent,
-                how.direct_up_to, sums,
-            )  # fmt: skip
-            return sums
-
-        return how.both(higher, lower)
+        direct, tree = kernels.room_for_levels(block.most_levels, values.dtype.type)
+        sums = np.empty_like(values)
+        kernel(
+            values, self.documents.levels, bounds, block.query_starts, block.level_counts, how.pairs == "adjacent",
+            how.direct_up_to, direct, tree, sums,
+        )  # fmt: skip
+        return sums
 
     def moments(self) -> tuple[Moments, Moments]:
         """Of each document's higher partners, and of its lower ones: weight + i x weighted sum of scores."""

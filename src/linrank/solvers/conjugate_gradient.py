@@ -10,7 +10,8 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint
 
-Preconditioner = Callable[[Vector], Vector]
+Preconditioner = Callable[[Vector, Vector], object]
+"""Writes an approximation of H⁻¹ times its first argument into the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,13 @@ def newton_step(
     """
     residual = -point.gradient
     direction = np.zeros_like(residual)
-    conditioned = precondition(residual)
-    descent = conditioned
+    conditioned = np.empty_like(residual)
+    precondition(residual, conditioned)
+    descent = conditioned.copy()
     rest = float(residual @ conditioned)
     gained = 0.0
     products = 0
+    # In place throughout: with a million features, memory that is new to the process costs more than the arithmetic.
     while products < max_products and rest > 0.0:
         curved = point.hessian_product(descent)
         products += 1
@@ -44,12 +47,15 @@ def newton_step(
         if not bend > 0.0:
             break
         length = rest / bend
-        direction = direction + length * descent
-        residual = residual - length * curved
         gained += length * rest
-        conditioned = precondition(residual)
+        np.multiply(descent, length, out=conditioned)
+        direction += conditioned
+        curved *= length
+        residual -= curved
+        precondition(residual, conditioned)
         before, rest = rest, max(0.0, float(residual @ conditioned))
         if rest <= forcing * forcing * gained or 0.5 * (gained + rest) <= enough:
             break
-        descent = conditioned + (rest / before) * descent
+        descent *= rest / before
+        descent += conditioned
     return NewtonStep(direction, 0.5 * (gained + rest), products)

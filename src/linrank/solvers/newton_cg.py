@@ -90,7 +90,7 @@ class NewtonCG:
         if n > _MOST_FEATURES_IN_A_MATRIX or affordable < min(4 * n, documents):
             return None
         wanted = max(self.sample_share * documents, 10 * n, _FREE_MULTIPLICATIONS / (n * n))
-        return Sample.of(data, int(min(wanted, affordable)))
+        return data.sample(int(min(wanted, affordable)))
 
     def start_from_samples(self, objective: RankingObjective) -> Vector:
         """The solution of a sample of the data, which itself starts from the solution of a smaller one."""
@@ -98,7 +98,7 @@ class NewtonCG:
         wanted = data.n_documents // _RUNG
         if data.n_features > _MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
             return np.zeros(data.n_features)
-        sample = Sample.of(data, wanted)
+        sample = data.sample(wanted)
         if sample.n_documents > data.n_documents // 2:
             # A few large queries: no smaller sample of whole queries is to be had.
             return np.zeros(data.n_features)
@@ -112,6 +112,6 @@ class NewtonCG:
 def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditioner:
     if sample is None:
         diagonal = point.hessian_diagonal_bound()
-        return lambda residual: residual / diagonal
-    factor = cho_factor(point.objective.sampled_hessian(point.weights, sample), overwrite_a=True, check_finite=False)
-    return lambda residual: cho_solve(factor, residual, check_finite=False)
+        return lambda residual, out: np.divide(residual, diagonal, out=out)
+    factor = cho_factor(point.sampled_hessian(sample), overwrite_a=True, check_finite=False)
+    return lambda residual, out: np.copyto(out, cho_solve(factor, residual, check_finite=False))

@@ -1,0 +1,18 @@
+"""Figure 4 of Lee & Lin (2014): relative function value against time, for direct count, selection tree, TRON and ours.
+
+python benchmarks/figure4.py        writes docs/pictures/figure4.svg and .png
+"""
+
+from __future__ import annotations
+
+from figures import curves, datasets, draw, save, subplots
+
+if __name__ == "__main__":
+    data = datasets()
+    figure, axes = subplots(1, len(data))
+    for place, (name, part) in zip(axes[0], data.items(), strict=True):
+        draw(place, curves(part, 1.0), f"{name}, C = 1")
+        place.set_xlabel("seconds")
+    axes[0, 0].set_ylabel("(f - min f) / min f")
+    axes[0, 0].legend(fontsize=7, frameon=False)
+    save(figure, "figure4")
