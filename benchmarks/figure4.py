@@ -1,6 +1,6 @@
 """Figure 4 of Lee & Lin (2014): relative function value against time, for direct count, selection tree, TRON and ours.
 
-python benchmarks/figure4.py        writes docs/pictures/figure4.svg and .png
+python benchmarks/figure4.py        writes docs/pictures/figure4.svg
 """
 
 from __future__ import annotations

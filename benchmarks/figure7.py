@@ -1,6 +1,6 @@
 """Figure 7 of Lee & Lin (2014): the same comparison for C = 100, 1 and 10^-4.
 
-python benchmarks/figure7.py        writes docs/pictures/figure7.svg and .png
+python benchmarks/figure7.py        writes docs/pictures/figure7.svg
 """
 
 from __future__ import annotations

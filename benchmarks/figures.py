@@ -1,4 +1,4 @@
-"""What the two pictures of Lee & Lin's paper share: runs of solvers on data, drawn as relative distance against time."""
+"""What the two pictures of Lee & Lin share: runs of solvers on data, drawn as relative distance against time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,6 @@ def draw(axes, lines, title):
 def save(figure, name):
     PICTURES.mkdir(exist_ok=True)
     figure.savefig(PICTURES / f"{name}.svg", metadata={"Date": None})
-    figure.savefig(PICTURES / f"{name}.png", dpi=110)
     print(PICTURES / f"{name}.svg")
 
 

@@ -191,7 +191,7 @@ def test_a_score_that_is_nan_is_named_by_its_row():
         (lambda: ERR([1, 5], [0.5, 1.0], qid=[1, 1]), r"label in row 1 is 5, but err .*max_label=5"),
         (lambda: NDCG([1, 1200], [0.5, 1.0], qid=[1, 1]), r"ndcg\(linear\)"),
         (lambda: NDCG(definition="trec")([1, 0], [1, 1], qid=[1, 1]), "Pass docids"),
-        (lambda: evaluate([1], Judgements.from_arrays([1], qid=[1]), MAP, n_threads=0), "n_threads is 0"),
+        (lambda: evaluate([1], Judgements.from_arrays([1], qid=[1]), MAP, n_threads=0), "n_threads=0"),
         (lambda: Judgements.from_arrays([1, 2], qid=[1, 1], docids=["a"]), "1 document ids, but 2 rows"),
     ],
 )
