@@ -40,7 +40,9 @@ def test_runs_are_scores_by_query_and_document_in_the_order_of_the_file(files):
 
 
 def test_compressed_files_byte_order_marks_and_other_scripts_are_read(files):
-    plain, compressed, marked = files(plain=QRELS, compressed=gzip.compress(QRELS.encode()), marked="\ufeff" + QRELS)
+    plain, compressed, marked = files(
+        plain=QRELS, compressed=gzip.compress(QRELS.encode(), mtime=0), marked="\ufeff" + QRELS
+    )
     assert read_qrels(compressed) == read_qrels(marked) == read_qrels(plain)
     (path,) = files(other="größe Q0 文書\N{NO-BREAK SPACE}1 1 2.0 tag\n")
     assert read_run(path) == {"größe": {"文書\N{NO-BREAK SPACE}1": 2.0}}
@@ -63,7 +65,12 @@ def test_compressed_files_byte_order_marks_and_other_scripts_are_read(files):
         (read_run, "q Q0 d 1 inf t\n", 1, "the score 'inf' is not a finite number"),
         (read_run, "q Q0 d 0.5 1 t\n", 1, r"the rank '0\.5' is not a whole number; .* Check the order of the fields\."),
         (read_run, "q Q0 d 1 1 t\nq Q0 d 2 0 t\n", 2, "document 'd' was given before"),
-        (read_qrels, gzip.compress(QRELS.encode() * 99)[:40], None, r"is not whole: .* Copy or download it again"),
+        (
+            read_qrels,
+            gzip.compress(QRELS.encode() * 99, mtime=0)[:40],
+            None,
+            r"is not whole: .* Copy or download it again",
+        ),
         (read_qrels, b"\x1f\x8b" + b"x" * 40, None, r"is not whole: "),
     ],
 )
@@ -100,7 +107,7 @@ def test_a_dataset_has_one_feature_a_run_and_one_row_a_retrieved_document(files)
 def test_runs_may_be_named_and_files_named_twice_must_be(files, tmp_path):
     qrels, bm25, dense = files(qrels=QRELS, bm25=BM25, dense=DENSE)
     assert read_trec(qrels, {"lexical": bm25, "vector": dense}).feature_names == ("lexical", "vector")
-    (tmp_path / "bm25.run.gz").write_bytes(gzip.compress(BM25.encode()))
+    (tmp_path / "bm25.run.gz").write_bytes(gzip.compress(BM25.encode(), mtime=0))
     assert read_trec(qrels, [str(tmp_path / "bm25.run.gz")]).feature_names == ("bm25",)
     with pytest.raises(
         LinrankError, match=r"bm25\.txt and .*bm25\.run\.gz would both be named 'bm25'\. Pass a mapping"
