@@ -22,9 +22,11 @@ check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench  ## measure ourselves beside our peers; takes some minutes
+bench: $(VENV)/.bench  ## measure ourselves beside our peers; takes a quarter of an hour
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/measures.py
+	$(BIN)/python benchmarks/levels.py
+	$(BIN)/python benchmarks/ranksvm.py
 
 docs: $(VENV)/.dev  ## run every example of the documentation and check its links
 	$(BIN)/python -m pytest tests/test_docs.py -q

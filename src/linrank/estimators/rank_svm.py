@@ -17,20 +17,21 @@ from linrank.executors.local import Threads
 from linrank.measures import parse_measure
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, PairLoss, SquaredHinge
-from linrank.objective.penalties import L2
+from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
 from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
 from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.proximal_newton import ProximalNewton
 from linrank.solvers.smoothed_newton import SmoothedNewton
 from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.solvers.tron import TRON
 
+RankSVMSolver = NewtonCG | TRON | SmoothedNewton | ProximalNewton
+
 _LOSSES: dict[str, type] = {"squared_hinge": SquaredHinge, "hinge": Hinge}
 _SUMS = {"auto": DIRECT_UP_TO, "direct": 2**62, "tree": 0}
-_FORMULAS = {
-    "squared_hinge": "w.w / 2 + C * sum over pairs of max(0, 1 - w.(x_i - x_j))^2",
-    "hinge": "w.w / 2 + C * sum over pairs of max(0, 1 - w.(x_i - x_j))",
-}
+_PENALTIES = {"l2": "w.w / 2", "l1": "|w|_1", "elasticnet": "l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2"}
+_PAIR_LOSSES = {"squared_hinge": "max(0, 1 - w.(x_i - x_j))^2", "hinge": "max(0, 1 - w.(x_i - x_j))"}
 
 
 class RankSVM(LinearRanker):
@@ -38,7 +39,7 @@ class RankSVM(LinearRanker):
 
     Minimises `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j)) ** 2` (or without the square) over the weights w; the sum is
     over the pairs of documents of one query of which the first has the higher label. O(l log k) a pass for l documents
-    with k labels.
+    with k labels. With `penalty="l1"` the first term is |w|_1, and most weights may be exactly zero.
 
     Parameters
     ----------
@@ -46,13 +47,19 @@ class RankSVM(LinearRanker):
         Weight of the loss, which is a sum over pairs, as in LIBLINEAR.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The paper's L2 loss and L1 loss.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        `w.w / 2`, `|w|_1`, or `l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2`; the latter two for the squared hinge.
+    l1_ratio : float, default=0.5
+        Of the elastic net, from 0 to 1.
     pairs : {"all", "adjacent"}, default="all"
         All preference pairs, or only those of neighbouring labels of the query.
     solver : {"newton", "tron", "smoothed"}, default=None
-        "newton" (the default for the squared hinge): preconditioned Newton-CG. "tron": the paper's trust-region
+        "newton" (the default for the squared hinge): preconditioned Newton-CG, or proximal Newton where the penalty
+        makes weights zero. "tron": the paper's trust-region
         method, for reference. "smoothed" (the default, and only one, for the hinge): Newton on ever sharper corners.
     tol : float, default=None
-        For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement. For "tron" (1e-3): the length of
+        For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement, or by the duality gap where the
+        penalty is "l1" or "elasticnet". For "tron" (1e-3): the length of
         the gradient relative to that at 0. For "smoothed" (1e-4): the duality gap relative to f.
     max_iter : int, default=100
     max_seconds : float, default=None
@@ -99,6 +106,8 @@ class RankSVM(LinearRanker):
         C: float = 1.0,
         *,
         loss: str = "squared_hinge",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
         pairs: str = "all",
         solver: str | None = None,
         tol: float | None = None,
@@ -113,6 +122,8 @@ class RankSVM(LinearRanker):
     ) -> None:
         self.C = C
         self.loss = loss
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
         self.pairs = pairs
         self.solver = solver
         self.tol = tol
@@ -127,7 +138,7 @@ class RankSVM(LinearRanker):
 
     @property
     def objective(self) -> str:  # type: ignore[override]
-        return _FORMULAS[self.loss]
+        return f"{_PENALTIES[self.penalty]} + C * sum over pairs of {_PAIR_LOSSES[self.loss]}"
 
     def fit(
         self,
@@ -167,15 +178,19 @@ class RankSVM(LinearRanker):
 
     def _objective(self, dataset: RankingDataset, C: float, executor: Threads) -> RankingObjective:
         how = PairSums(self.pairs, _SUMS[self.sums])  # type: ignore[arg-type]
-        return RankingObjective(self._loss(), L2(), C, PlacedData.of(dataset, executor), how)
+        return RankingObjective(self._loss(), L2(1.0 - self._l1_share()), C, PlacedData.of(dataset, executor), how)
 
     def _loss(self) -> PairLoss:
         made: PairLoss = _LOSSES[self.loss]()
         return made
 
-    def _solver(self, C: float) -> NewtonCG | TRON | SmoothedNewton:
+    def _l1_share(self) -> float:
+        return {"l2": 0.0, "l1": 1.0, "elasticnet": self.l1_ratio}[self.penalty]
+
+    def _solver(self, C: float) -> RankSVMSolver:
         """Everything that cannot work is refused here, before any work."""
         _check_choice("loss", self.loss, _LOSSES)
+        _check_choice("penalty", self.penalty, _PENALTIES)
         _check_choice("pairs", self.pairs, ("all", "adjacent"))
         _check_choice("sums", self.sums, _SUMS)
         if not (np.isfinite(C) and C > 0):
@@ -189,10 +204,19 @@ class RankSVM(LinearRanker):
         if (self.loss == "hinge") != (solver == "smoothed"):
             remedy = "'smoothed'" if self.loss == "hinge" else "'newton' or 'tron'"
             raise LinrankError(f"solver={solver!r} cannot minimise loss={self.loss!r}; use solver={remedy}.")
-        limits = {"max_iterations": self.max_iter, "max_seconds": self.max_seconds or np.inf}
-        tolerance = {} if self.tol is None else {"tolerance": self.tol}
+        if self.penalty != "l2" and solver != "newton":
+            raise LinrankError(
+                f"penalty={self.penalty!r} needs loss='squared_hinge' and solver='newton'; "
+                f"for solver={solver!r} use penalty='l2'."
+            )
+        if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:
+            raise LinrankError(f"l1_ratio={self.l1_ratio}; use from 0 (w.w / 2 alone) to 1 (|w|_1 alone).")
+        limits: dict[str, Any] = {"max_iterations": self.max_iter, "max_seconds": self.max_seconds or np.inf}
+        tolerance: dict[str, Any] = {} if self.tol is None else {"tolerance": self.tol}
+        if self._l1_share() > 0.0:
+            return ProximalNewton(L1(self._l1_share()), **limits, **tolerance)
         made: Any = {"newton": NewtonCG, "tron": TRON, "smoothed": SmoothedNewton}[solver]
-        solver_: NewtonCG | TRON | SmoothedNewton = made(**limits, **tolerance)
+        solver_: RankSVMSolver = made(**limits, **tolerance)
         return solver_
 
     def _watch(self, watching: Patience) -> Watch | None:

@@ -34,7 +34,7 @@ class RankSVMCV(RankSVM):
         Choose the smallest C whose measure is within one standard error (over queries) of the best: a plainer model.
     random_state : int, default=0
         Seed of the folds.
-    loss, pairs, solver, tol, max_iter, sums, eval_measure, n_threads, progress
+    loss, penalty, l1_ratio, pairs, solver, tol, max_iter, sums, eval_measure, n_threads, progress
         As for `RankSVM`; `eval_measure` is what C is chosen by.
 
     Attributes
@@ -57,6 +57,8 @@ class RankSVMCV(RankSVM):
         one_se: bool = False,
         random_state: int = 0,
         loss: str = "squared_hinge",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
         pairs: str = "all",
         solver: str | None = None,
         tol: float | None = None,
@@ -67,7 +69,7 @@ class RankSVMCV(RankSVM):
         progress: Any = None,
     ) -> None:
         super().__init__(
-            loss=loss, pairs=pairs, solver=solver, tol=tol, max_iter=max_iter, sums=sums, eval_measure=eval_measure,
+            loss=loss, penalty=penalty, l1_ratio=l1_ratio, pairs=pairs, solver=solver, tol=tol, max_iter=max_iter, sums=sums, eval_measure=eval_measure,
             n_threads=n_threads, progress=progress,
         )  # fmt: skip
         self.Cs = Cs

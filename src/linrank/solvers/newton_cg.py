@@ -54,7 +54,7 @@ class NewtonCG:
 
     def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""
-        sample = self._sample(point.objective.data)
+        sample = self.sample_for(point.objective.data)
         step = 1.0
         for _ in range(self.max_iterations):
             newton = self._newton_step(point, sample)
@@ -83,7 +83,8 @@ class NewtonCG:
             max_products=self.max_products,
         )
 
-    def _sample(self, data: PlacedData) -> Sample | None:
+    def sample_for(self, data: PlacedData) -> Sample | None:
+        """The sample whose Hessian is worth forming as a matrix; None where the features are too many for that."""
         n, documents = data.n_features, data.n_documents
         affordable = max(_FREE_MULTIPLICATIONS, _MOST_PASSES_FOR_A_MATRIX * documents * n) / (n * n)
         # Fewer documents than a few times the features say little about the Hessian.
