@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linrank.estimators.query_k_fold import QueryKFold
     from linrank.estimators.rank_svm import RankSVM
     from linrank.estimators.rank_svm_cv import RankSVMCV
+    from linrank.experiments.feature_path import feature_path
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
     from linrank.reading.read import read
@@ -30,6 +31,7 @@ _HOMES = {
     "RankSVMCV": "estimators.rank_svm_cv",
     "RankingDataset": "dataset.ranking_dataset",
     "evaluate": "measures",
+    "feature_path": "experiments.feature_path",
     "make_ranking": "dataset.synthetic",
     "open_dataset": "dataset.storage",
     "parse_measure": "measures",
@@ -50,6 +52,7 @@ __all__ = [
     "RankingDataset",
     "__version__",
     "evaluate",
+    "feature_path",
     "make_ranking",
     "open_dataset",
     "parse_measure",

@@ -119,6 +119,9 @@ def test_convert_there_and_back_loses_nothing(run, folder):
         (["train", "train.txt", "m.json", "--label", "grade"], "has no option 'label'"),
         (["tune", "train.txt", "m.json", "--cv", "999"], "use from 2 to the number of queries"),
         (["predict", "train.txt", "test.txt"], "is not a model"),
+        (["path", "train.txt", "--picture", "curve.xyz"], "cannot draw that"),
+        (["path", "train.txt", "--model", "nowhere/m.json"], "no such folder"),
+        (["path", "train.txt", "--max-cost", "0.1"], "no model fits the budget"),
         (["predict", "model.json", "test.txt", "--trec"], "--trec needs the file"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -206,6 +209,34 @@ def test_tune_chooses_and_trains(run, folder):
     assert LinearModel.load(folder / "tuned.json").parameters["C"] in [2.0**power for power in range(-6, 3)]
     code, out, _ = run("tune", "train.txt", "t.json", "--validate", "vali.txt", "--range", "0.01,2^0", "--json")
     assert LinearModel.load(folder / "t.json").parameters["C"] in (0.01, 1.0)
+
+
+def test_path_shows_quality_against_features(run, folder):
+    code, out, _ = run(
+        "path", "train.txt", "--cv", "3", "--max-features", "4", "--model", "sparse.json", "--picture", "curve.svg"
+    )
+    assert code == 0
+    assert out.count("chosen") == 1
+    assert "features" in out
+    model = LinearModel.load(folder / "sparse.json")
+    assert 1 <= np.count_nonzero(model.weights) <= 4
+    assert "<svg" in (folder / "curve.svg").read_text()
+    code, out, _ = run("path", "train.txt", "--validate", "vali.txt", "--json", "--picture", "curve.html", "--one-se")
+    assert sum(step["chosen"] for step in json.loads(out)["steps"]) == 1
+    page = (folder / "curve.html").read_text()
+    assert "<polyline" in page
+    assert "http" not in page
+
+
+def test_path_takes_costs_by_name(run, folder, tmp_path):
+    (tmp_path / "costs.txt").write_text("1 2.5\n\n2 0.5\n")
+    _, out, _ = run("path", "train.txt", "--costs", tmp_path / "costs.txt", "--json", "--steps", "10")
+    assert any(step["cost"] != step["n_features"] for step in json.loads(out)["steps"])
+    for bad in ("nine 1", "1 x", "1"):
+        (tmp_path / "costs.txt").write_text(f"2 1\n{bad}\n")
+        code, _, err = run("path", "train.txt", "--costs", tmp_path / "costs.txt")
+        assert code == 1
+        assert "costs.txt:2:" in err
 
 
 def test_test_files_with_fewer_features_are_padded(run, tmp_path):

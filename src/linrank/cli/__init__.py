@@ -16,6 +16,7 @@ VERBS = {
     "evaluate": "measure a file of scores: NDCG, MAP, P, ERR and more, by the definition you name",
     "train": "train a linear ranker exactly on all preference pairs, and write it as a JSON model",
     "tune": "choose C on a validation set or by cross-validation over queries, then train",
+    "path": "show quality against number of features, and write the model at the knee",
     "predict": "score documents with a model",
     "demo": "make sample data and run the main job on it",
     "warmup": "compile every kernel now, so that the first real job does not wait",

@@ -20,8 +20,8 @@ def parser() -> ArgumentParser:
     made = verb_parser(
         "demo",
         "Make LETOR-like sample data, describe it, choose C for RankSVM on the validation queries, train it exactly\n"
-        "on all pairs, and compare it on the test queries with the best single feature. Everything is written to a\n"
-        "folder, so that the other verbs can be tried on it.",
+        "on all pairs, compare it on the test queries with the best single feature, and show quality against number\n"
+        "of features. Everything is written to a folder, so that the other verbs can be tried on it.",
         "  linrank demo\n  linrank demo --out /tmp/sample --queries 1000",
     )
     made.add_argument("--out", default="demo", metavar="FOLDER", help="where to write (demo)")
@@ -63,6 +63,7 @@ def run(arguments: Namespace) -> None:
     write_scores(folder / "best-feature.scores", scores[f"feature {best + 1} alone"])
     write_scores(folder / "ranksvm.scores", scores["RankSVM"])
     _show_leaderboard(scores, test)
+    _show_path(train, vali, folder / "features.html")
     out.print(
         f"\nTry:  linrank evaluate {folder}/test.txt {folder}/ranksvm.scores --measures 'ndcg(letor)@10' meanndcg\n"
         f"      linrank tune {folder}/train.txt {folder}/tuned.json --cv 5 --one-se\n"
@@ -82,6 +83,22 @@ def _make_data(folder: Path, n_queries: int, seed: int) -> None:
     for name, part in zip(("train", "vali", "test"), made.split(0.6, 0.2, 0.2), strict=True):
         write_svmlight(folder / f"{name}.txt", part)
         save_dataset(part, folder / f"{name}.linrank")
+
+
+def _show_path(train: RankingDataset, vali: RankingDataset, page: Path) -> None:
+    """Quality against number of features, on the validation queries."""
+    from linrank.experiments.curve import save_curve, text_curve
+    from linrank.experiments.feature_path import feature_path
+
+    path = feature_path(train, None, eval_set=(vali.features, vali.labels), eval_qid=vali.qid)
+    chosen = path.select_features(one_se=True)
+    console().print(
+        f"\n[bold]How many features?[/bold] {chosen.n_features} of {train.n_features} are within one standard error "
+        "of the best"
+    )
+    console().print(text_curve(path, chosen), markup=False)
+    save_curve(path, chosen, page)
+    console().print(f"The curve, its table and the weights: {page}")
 
 
 def _show_leaderboard(scores: dict[str, Vector], test: RankingDataset) -> None:

@@ -46,6 +46,9 @@ class RankingObjective:
     def with_C(self, C: float) -> RankingObjective:
         return replace(self, C=C)
 
+    def with_penalty(self, penalty: L2) -> RankingObjective:
+        return replace(self, penalty=penalty)
+
     def with_loss(self, loss: PairLoss) -> RankingObjective:
         return replace(self, loss=loss)
 
@@ -65,7 +68,14 @@ class EvaluatedPoint:
 
     def with_C(self, C: float) -> EvaluatedPoint:
         """The same point of the objective with another C: nothing is computed again."""
-        point = EvaluatedPoint(self.objective.with_C(C), self.weights, self.states, self.large)
+        return self._of(self.objective.with_C(C))
+
+    def with_penalty(self, penalty: L2) -> EvaluatedPoint:
+        """The same point of the objective with another penalty: nothing is computed again."""
+        return self._of(self.objective.with_penalty(penalty))
+
+    def _of(self, objective: RankingObjective) -> EvaluatedPoint:
+        point = EvaluatedPoint(objective, self.weights, self.states, self.large)
         for known in ("loss_value", "loss_gradient", "totals", "sampled"):
             if known in self.__dict__:
                 point.__dict__[known] = self.__dict__[known]

@@ -1,0 +1,143 @@
+"""linrank path: quality against the number of features."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import console, dump_json, table, verb_parser
+from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.errors import DataFormatError, LinrankError
+
+if TYPE_CHECKING:
+    from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.experiments.feature_path import FeaturePath, FeatureStep
+
+
+def parser() -> ArgumentParser:
+    made = verb_parser(
+        "path",
+        "Show quality against number of features, and write the model at the knee. In a search engine every feature\n"
+        "is a query run for every request, so each one should earn its keep.\n\n"
+        "Minimises  sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|  for many values of l1,\n"
+        "and refits each set of features without shrinkage.",
+        "  linrank path train.txt --cv 5\n"
+        "  linrank path train.txt --validate vali.txt --max-features 12 --model model.json --picture curve.svg\n"
+        "  linrank path train.txt --cv 5 --costs milliseconds.txt --one-se --picture report.html",
+    )
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
+    made.add_argument("--cv", type=int, metavar="N", help="folds of whole queries to measure on (measured on training)")
+    made.add_argument("--validate", metavar="DATA", help="measure on this data, in place of cross-validation")
+    made.add_argument("--max-features", type=int, metavar="N", help="no model with more (all)")
+    made.add_argument("--max-cost", type=float, metavar="C", help="choose among models that cost no more (any)")
+    made.add_argument("--one-se", action="store_true", help="choose the cheapest within one standard error of the best")
+    made.add_argument("--costs", metavar="FILE", help="lines of 'feature cost'; features not named cost 1 (all 1)")
+    made.add_argument("--measure", default="ndcg@10", help="(ndcg@10); see linrank evaluate --help")
+    made.add_argument("--steps", type=int, default=50, metavar="N", help="values of l1 (50)")
+    made.add_argument(
+        "--smallest", type=float, default=1e-3, metavar="S", help="last l1, as a share of the first (1e-3)"
+    )
+    made.add_argument("--shrunk", action="store_true", help="keep the penalised weights: do not refit")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (0)")
+    made.add_argument("--model", metavar="FILE", help="write the chosen model")
+    made.add_argument("--picture", metavar="FILE", help="write the curve: .svg, .png, .pdf, or an .html page")
+    made.add_argument("--threads", type=int, metavar="N", help="the result is the same for any number (all)")
+    made.add_argument("--json", action="store_true", help="print the curve as one JSON object")
+    add_data_options(made)
+    return made
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.experiments.curve import PICTURES, save_curve, text_curve
+    from linrank.experiments.feature_path import feature_path
+    from linrank.measures import parse_measure
+
+    parse_measure(arguments.measure)
+    if arguments.picture and Path(arguments.picture).suffix.lower() not in PICTURES:
+        raise LinrankError(f"{arguments.picture}: cannot draw that; use one of {', '.join(PICTURES)}.")
+    for out in (arguments.model, arguments.picture):
+        if out and not Path(out).parent.is_dir():
+            raise LinrankError(f"{Path(out).parent}: no such folder. Make it first.")
+    dataset = read_data(arguments.data, arguments)
+    held_out: dict[str, Any] = {"cv": arguments.cv}
+    if arguments.validate:
+        vali = read_data(arguments.validate, arguments).widened(dataset.n_features)
+        held_out = {"eval_set": (vali.features, vali.labels), "eval_qid": vali.qid}
+    path = feature_path(
+        dataset,
+        None,
+        max_features=arguments.max_features,
+        costs=_costs(arguments.costs, dataset),
+        relaxed=not arguments.shrunk,
+        measure=arguments.measure,
+        n_steps=arguments.steps,
+        smallest=arguments.smallest,
+        random_state=arguments.seed,
+        n_threads=arguments.threads,
+        **held_out,
+    )
+    chosen = path.select_features(arguments.max_features, max_cost=arguments.max_cost, one_se=arguments.one_se)
+    if arguments.model:
+        path.to_model(chosen).save(arguments.model)
+    if arguments.picture:
+        save_curve(path, chosen, arguments.picture)
+    if arguments.json:
+        dump_json(_record(path, chosen))
+        return
+    show_path(path, chosen)
+    console().print(text_curve(path, chosen), markup=False)
+    for out in (arguments.model, arguments.picture):
+        if out:
+            console().print(f"wrote {out}", markup=False)
+
+
+def show_path(path: FeaturePath, chosen: FeatureStep) -> None:
+    """Print one line for each number of features."""
+    held_out = path.steps[0].held_out is not None
+    shown = table(None, "features", "cost", f"{path.measure}", "95 % interval", "on training", "")
+    for step in path.by_size():
+        band = step.interval()
+        interval = "" if band is None else f"{band[0]:.4f} to {band[1]:.4f}"
+        mark = "chosen" if step is chosen else ""
+        shown.add_row(str(step.n_features), f"{step.cost:g}", f"{step.mean:.4f}", interval, f"{step.train:.4f}", mark)
+    console().print(shown)
+    if not held_out:
+        console().print("measured on the training queries themselves: pass --cv or --validate for an honest curve")
+
+
+def _record(path: FeaturePath, chosen: FeatureStep) -> dict[str, Any]:
+    steps = [
+        {
+            "l1": step.l1,
+            "n_features": step.n_features,
+            "cost": step.cost,
+            "mean": step.mean,
+            "interval": step.interval(),
+            "train": step.train,
+            "chosen": step is chosen,
+        }
+        for step in path.by_size()
+    ]
+    return {"measure": str(path.measure), "steps": steps}
+
+
+def _costs(file: str | None, dataset: RankingDataset) -> list[float] | None:
+    if file is None:
+        return None
+    costs = dict.fromkeys(dataset.names, 1.0)
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise DataFormatError(file, None, f"cannot be read: {error.strerror}. Check the path.") from None
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 2 or words[0] not in costs:
+            raise DataFormatError(file, number, f"{line[:40]!r} is not a feature of the data and its cost.")
+        try:
+            costs[words[0]] = float(words[1])
+        except ValueError:
+            raise DataFormatError(file, number, f"{words[1]!r} is not a number; a cost is one, such as 1.5.") from None
+    return list(costs.values())

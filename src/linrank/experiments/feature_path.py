@@ -1,0 +1,290 @@
+"""feature_path: quality against the number of features, and the model at any point of the curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+from linrank.executors.local import Threads
+from linrank.measures import Measure, bootstrap_interval, parse_measure
+from linrank.model import LinearModel
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.objective.pair_losses import SquaredHinge
+from linrank.objective.penalties import L1, L2
+from linrank.objective.placement import PlacedData
+from linrank.solvers.proximal_newton import ProximalNewton
+from linrank.solvers.solution import Journal
+
+FORMULA = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|"
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureStep:
+    """One point of the curve: the weights, and how well they rank."""
+
+    l1: float
+    weights: Vector
+    cost: float
+    train: float
+    """The measure on the training queries."""
+    held_out: Vector | None
+    """The measure of each held-out query, where there were any."""
+
+    @property
+    def n_features(self) -> int:
+        return int(np.count_nonzero(self.weights))
+
+    @property
+    def mean(self) -> float:
+        """The mean over held-out queries, or on the training queries where there were none."""
+        return self.train if self.held_out is None else float(np.nanmean(self.held_out))
+
+    @property
+    def standard_error(self) -> float:
+        if self.held_out is None:
+            return 0.0
+        values = self.held_out[~np.isnan(self.held_out)]
+        return float(values.std() / np.sqrt(max(1, len(values) - 1)))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        """Bootstrap interval of the mean over held-out queries."""
+        if self.held_out is None:
+            return None
+        values = self.held_out[~np.isnan(self.held_out)]
+        low, high = bootstrap_interval(values, level=level)
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePath:
+    """The curve, from no features to many.
+
+    Attributes
+    ----------
+    steps : tuple of FeatureStep
+        One for each value of the penalty, the strongest first.
+    feature_names : tuple of str
+    measure : Measure
+    costs : ndarray
+        Of each feature; 1 unless told.
+    """
+
+    steps: tuple[FeatureStep, ...]
+    feature_names: tuple[str, ...]
+    measure: Measure
+    costs: Vector
+
+    def by_size(self) -> list[FeatureStep]:
+        """The best step of each number of features, the fewest first."""
+        best: dict[int, FeatureStep] = {}
+        for step in self.steps:
+            if step.n_features not in best or step.mean > best[step.n_features].mean:
+                best[step.n_features] = step
+        return [best[size] for size in sorted(best) if size > 0]
+
+    def select_features(
+        self, max_features: int | None = None, *, max_cost: float | None = None, one_se: bool = False
+    ) -> FeatureStep:
+        """The best step within a budget; with `one_se`, the cheapest within one standard error of the best."""
+        allowed = [
+            step
+            for step in self.by_size()
+            if (max_features is None or step.n_features <= max_features) and (max_cost is None or step.cost <= max_cost)
+        ]
+        if not allowed:
+            least = min(self.by_size(), key=lambda step: step.cost)
+            raise LinrankError(
+                f"no model fits the budget; the smallest has {least.n_features} features at a cost of {least.cost:g}."
+            )
+        best = max(allowed, key=lambda step: step.mean)
+        if one_se:
+            best = min(
+                (step for step in allowed if step.mean >= best.mean - best.standard_error), key=lambda step: step.cost
+            )
+        return best
+
+    def to_model(self, step: FeatureStep) -> LinearModel:
+        """A step as a model; features with no weight stay in it, with weight 0."""
+        training = {"l1": step.l1, "n_features": step.n_features, "cost": step.cost, str(self.measure): step.mean}
+        return LinearModel(step.weights, self.feature_names, None, "feature-path", FORMULA, {"l1": step.l1}, training)
+
+
+def feature_path(
+    X: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    max_features: int | None = None,
+    cv: int | None = None,
+    eval_set: tuple[Any, Any] | None = None,
+    eval_qid: Any = None,
+    costs: Sequence[float] | None = None,
+    relaxed: bool = True,
+    measure: str | Measure = "ndcg@10",
+    n_steps: int = 50,
+    smallest: float = 1e-3,
+    l1_ratio: float = 1.0,
+    tol: float = 1e-4,
+    random_state: int = 0,
+    n_threads: int | None = None,
+) -> FeaturePath:
+    """Train a sparse ranker for every strength of the L1 penalty: quality against number of features.
+
+    Minimises `sum over pairs of max(0, 1 - w.(x_i - x_j))² + l1 sum_j cost_j |w_j|` for `n_steps` values of l1, from
+    the largest that leaves any feature (computed, not guessed) down to `smallest` of it, each start warm.
+
+    Parameters
+    ----------
+    X, y, qid, group : as for `RankSVM.fit`
+    max_features : stop the path where a model has more
+    cv : number of folds of whole queries to measure each step on queries it was not trained on
+    eval_set, eval_qid : held-out data (X, y) and its query ids, in place of `cv`
+    costs : what each feature costs in the engine, such as milliseconds; the penalty is weighted by it
+    relaxed : refit each set of features without shrinkage (RankSVM with C = 1)
+    measure : what the curve shows
+    n_steps, smallest : the values of l1
+    l1_ratio : below 1, an elastic net: `l1 (l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2)`
+    tol : relative duality gap of each step
+    random_state : seed of the folds
+
+    Returns
+    -------
+    FeaturePath
+    """
+    dataset = X if isinstance(X, RankingDataset) else RankingDataset.from_arrays(X, y, qid=qid, group=group)
+    prices = _checked_costs(costs, dataset.n_features)
+    _check_settings(n_steps, smallest, l1_ratio, cv, eval_set)
+    chosen = parse_measure(measure) if isinstance(measure, str) else measure
+    shares = np.geomspace(1.0, smallest, n_steps)
+    with Threads(n_threads) as executor:
+        how = _PathSettings(shares, prices, relaxed, l1_ratio, tol, max_features, executor)
+        fits = list(how.fits(dataset))
+        held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, random_state)
+    steps = [
+        FeatureStep(
+            l1,
+            weights,
+            float(prices[weights != 0].sum()),
+            chosen.mean(np.asarray(dataset.features @ weights), dataset),
+            None if held_out is None else held_out[place],
+        )
+        for place, (l1, weights) in enumerate(fits)
+    ]
+    return FeaturePath(tuple(steps), dataset.names, chosen, prices)
+
+
+def stability(
+    dataset: RankingDataset, max_features: int, *, n_resamples: int = 50, random_state: int = 0, **settings: Any
+) -> Vector:
+    """How often each feature is among the first `max_features` when queries are drawn again with replacement.
+
+    A share of `n_resamples` for each feature; `settings` are those of `feature_path`.
+    """
+    counts = np.zeros(dataset.n_features)
+    rng = np.random.default_rng(random_state)
+    n_queries = dataset.n_queries
+    for _ in range(n_resamples):
+        # Drawing queries again is weighing them by how often they came: no copy of the data.
+        drawn = np.bincount(rng.integers(0, n_queries, size=n_queries), minlength=n_queries).astype(np.float64)
+        weighted = replace(dataset, query_weights=drawn)
+        path = feature_path(weighted, None, max_features=max_features, relaxed=False, **settings)
+        fitting = [step for step in path.steps if step.n_features <= max_features]
+        counts += fitting[-1].weights != 0
+    return counts / n_resamples
+
+
+@dataclass(frozen=True)
+class _PathSettings:
+    shares: Vector
+    costs: Vector
+    relaxed: bool
+    l1_ratio: float
+    tol: float
+    max_features: int | None
+    executor: Threads
+
+    def fits(self, dataset: RankingDataset) -> Iterator[tuple[float, Vector]]:
+        """Yield l1 and the weights for each share of the largest l1, until there are too many features."""
+        objective = RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, self.executor))
+        point = objective.at(np.zeros(dataset.n_features))
+        largest = float((np.abs(point.gradient) / self.costs).max()) / self.l1_ratio
+        refits: dict[bytes, Vector] = {}
+        for share in self.shares:
+            l1 = float(share * largest)
+            point, weights = self._fit(point, l1)
+            if self.max_features is not None and np.count_nonzero(weights) > self.max_features:
+                return
+            yield l1, self._refit(objective, weights, refits) if self.relaxed else weights
+
+    def _fit(self, point: EvaluatedPoint, l1: float) -> tuple[EvaluatedPoint, Vector]:
+        """The sparse solution for one l1, from the last one: only the penalty has changed, so nothing is evaluated."""
+        penalty = L1(l1 * self.l1_ratio, self.costs)
+        started = point.with_penalty(L2(l1 * (1.0 - self.l1_ratio)))
+        solution, point = ProximalNewton(penalty, self.tol).continue_from(started, Journal())
+        return point, solution.weights
+
+    def _refit(self, objective: RankingObjective, weights: Vector, refits: dict[bytes, Vector]) -> Vector:
+        """RankSVM with C = 1 on the features that have a weight, once for each set of features."""
+        support = weights != 0
+        key = support.tobytes()
+        if key not in refits:
+            start = objective.with_penalty(L2(1.0)).at(weights)
+            solver = ProximalNewton(L1(0.0), self.tol, free=support)
+            refits[key] = solver.continue_from(start, Journal())[0].weights
+        return refits[key]
+
+
+def _held_out(
+    dataset: RankingDataset,
+    how: _PathSettings,
+    measure: Measure,
+    cv: int | None,
+    eval_set: tuple[Any, Any] | None,
+    eval_qid: Any,
+    random_state: int,
+) -> NDArray[np.float64] | None:
+    """The measure of each held-out query at each step; the last step of a path that ended early stands for the rest."""
+    if eval_set is not None:
+        pairs = [(dataset, RankingDataset.from_arrays(*eval_set, qid=eval_qid))]
+    elif cv is not None:
+        pairs = list(dataset.folds(cv, random_state))
+    else:
+        return None
+    # A fold's path may have more features at the same share: it is not cut short by the budget.
+    unlimited = replace(how, max_features=None)
+    parts = []
+    for train, test in pairs:
+        scores = [np.asarray(test.features @ weights) for _, weights in unlimited.fits(train)]
+        parts.append(np.array([measure.per_query(of_step, test) for of_step in scores]))
+    return np.concatenate(parts, axis=1)
+
+
+def _checked_costs(costs: Sequence[float] | None, n_features: int) -> Vector:
+    if costs is None:
+        return np.ones(n_features)
+    prices = np.asarray(costs, dtype=np.float64)
+    if prices.shape != (n_features,):
+        raise LinrankError(f"costs has shape {prices.shape}; pass one number a feature, {n_features} in all.")
+    if not (np.isfinite(prices).all() and (prices > 0).all()):
+        place = int(np.flatnonzero(~(np.isfinite(prices) & (prices > 0)))[0])
+        raise LinrankError(f"costs[{place}] is {prices[place]}; a cost is a positive number, such as milliseconds.")
+    return prices
+
+
+def _check_settings(
+    n_steps: int, smallest: float, l1_ratio: float, cv: int | None, eval_set: tuple[Any, Any] | None
+) -> None:
+    if n_steps < 2 or not 0 < smallest < 1:
+        raise LinrankError(f"n_steps={n_steps}, smallest={smallest}: use at least 2 steps, down to a share below 1.")
+    if not 0 < l1_ratio <= 1:
+        raise LinrankError(f"l1_ratio={l1_ratio}; use above 0, up to 1 for L1 alone.")
+    if cv is not None and eval_set is not None:
+        raise LinrankError("pass either cv or eval_set, not both.")

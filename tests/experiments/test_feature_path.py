@@ -1,0 +1,142 @@
+import numpy as np
+import pytest
+
+from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
+from linrank.experiments.feature_path import stability
+
+DATA, TRUE = make_ranking(120, 20, 15, n_informative=5, noise=0.3, random_state=3)
+ARRAYS = {"X": DATA.features, "y": DATA.labels, "qid": DATA.qid}
+
+
+def test_the_path_goes_from_nothing_to_many_features():
+    path = feature_path(**ARRAYS, relaxed=False, smallest=1e-6)
+    sizes = [step.n_features for step in path.steps]
+    assert sizes[0] == 0
+    assert sizes[1] >= 1
+    assert max(sizes) == 15
+    penalties = [step.l1 for step in path.steps]
+    assert penalties == sorted(penalties, reverse=True)
+    for step in path.steps[::10]:
+        alone = RankSVM(1 / step.l1, penalty="l1", tol=1e-9).fit(**ARRAYS)
+        np.testing.assert_allclose(step.weights, alone.coef_, atol=0.02 * np.abs(alone.coef_).max(initial=1e-9))
+
+
+def test_features_that_matter_come_first():
+    path = feature_path(**ARRAYS)
+    step = path.select_features(max_features=5)
+    assert step.n_features <= 5
+    assert np.count_nonzero(TRUE[step.weights != 0]) == step.n_features
+    everything = RankSVM().fit(**ARRAYS).score(**ARRAYS)
+    assert step.train > everything - 0.03
+
+
+def test_relaxed_weights_are_those_of_a_ranker_on_the_same_features():
+    path = feature_path(**ARRAYS, relaxed=True, tol=1e-10)
+    step = path.select_features(max_features=4)
+    support = step.weights != 0
+    alone = RankSVM(1.0, tol=1e-12).fit(DATA.features[:, support], DATA.labels, qid=DATA.qid)
+    np.testing.assert_allclose(step.weights[support], alone.coef_, rtol=1e-3)
+
+
+def test_cross_validation_measures_every_query_once_on_models_that_did_not_see_it():
+    path = feature_path(**ARRAYS, cv=4, n_steps=10)
+    for step in path.steps:
+        assert step.held_out.shape == (120,)
+        low, high = step.interval()
+        assert low <= step.mean <= high
+    train, test = next(DATA.folds(4))
+    alone = feature_path(
+        train.features,
+        train.labels,
+        qid=train.qid,
+        eval_set=(test.features, test.labels),
+        eval_qid=test.qid,
+        n_steps=10,
+    )
+    for step, other in zip(path.steps, alone.steps, strict=True):
+        np.testing.assert_allclose(step.held_out[: test.n_queries], other.held_out, atol=1e-12)
+
+
+def test_one_standard_error_buys_a_smaller_model():
+    path = feature_path(**ARRAYS, cv=4)
+    best, plain = path.select_features(), path.select_features(one_se=True)
+    assert plain.n_features <= best.n_features
+    assert plain.mean >= best.mean - best.standard_error
+
+
+def test_dear_features_are_left_out():
+    costs = np.ones(15)
+    best = int(np.argmax(np.abs(TRUE)))
+    costs[best] = 50.0
+    cheap = feature_path(**ARRAYS, costs=costs)
+    first = next(step for step in cheap.steps if step.n_features)
+    assert first.weights[best] == 0
+    step = cheap.select_features(max_cost=6)
+    assert step.cost <= 6
+    assert step.cost == costs[step.weights != 0].sum()
+
+
+def test_the_budget_ends_the_path():
+    path = feature_path(**ARRAYS, max_features=4)
+    assert max(step.n_features for step in path.steps) <= 4
+    with pytest.raises(LinrankError, match="no model fits the budget"):
+        path.select_features(max_cost=0.5)
+
+
+def test_the_elastic_net_keeps_more_features():
+    plain = feature_path(**ARRAYS, relaxed=False, n_steps=5)
+    mixed = feature_path(**ARRAYS, relaxed=False, n_steps=5, l1_ratio=0.3)
+    assert not mixed.steps[0].weights.any()
+    assert sum(step.n_features for step in mixed.steps) >= sum(step.n_features for step in plain.steps)
+
+
+def test_any_number_of_threads_gives_the_same_path():
+    one, three = (feature_path(**ARRAYS, n_steps=8, n_threads=n) for n in (1, 3))
+    for first, second in zip(one.steps, three.steps, strict=True):
+        assert first.weights.tobytes() == second.weights.tobytes()
+
+
+def test_stability_says_how_often_a_feature_survives():
+    shares = stability(DATA, 5, n_resamples=10, n_steps=20)
+    assert shares.shape == (15,)
+    assert ((shares >= 0) & (shares <= 1)).all()
+    strongest = np.argsort(-np.abs(TRUE))[:3]
+    useless = np.flatnonzero(TRUE == 0)
+    assert shares[strongest].min() > shares[useless].max()
+
+
+def test_a_step_becomes_a_model(tmp_path):
+    from linrank import LinearModel
+
+    path = feature_path(DATA, None, n_steps=5)
+    model = path.to_model(path.steps[-1])
+    model.save(tmp_path / "model.json")
+    again = LinearModel.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.weights, path.steps[-1].weights)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"costs": [1.0]}, "one number a feature, 15 in all"),
+        ({"costs": [0.0] * 15}, r"costs\[0\] is 0.0"),
+        ({"n_steps": 1}, "at least 2 steps"),
+        ({"smallest": 2.0}, "a share below 1"),
+        ({"l1_ratio": 0.0}, "l1_ratio=0.0"),
+        ({"cv": 3, "eval_set": (DATA.features, DATA.labels)}, "not both"),
+        ({"measure": "ndgc@10"}, "ndcg"),
+    ],
+    ids=str,
+)
+def test_impossible_wishes_are_refused(settings, message):
+    with pytest.raises(LinrankError, match=message):
+        feature_path(**ARRAYS, **settings)
+
+
+def test_sparse_data_with_queries_out_of_order():
+    data, _ = make_ranking(30, 10, 30, density=0.2)
+    order = np.random.default_rng(0).permutation(data.n_documents)
+    mixed = RankingDataset.from_arrays(data.features[order], data.labels[order], qid=data.qid[order])
+    usual, other = feature_path(data, None, n_steps=6), feature_path(mixed, None, n_steps=6)
+    for first, second in zip(usual.steps, other.steps, strict=True):
+        np.testing.assert_allclose(first.weights, second.weights, atol=1e-3 * np.abs(first.weights).max(initial=1e-9))
