@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from linrank import DataFormatError, LinearModel, LinrankError, RankSVM, make_ranking
+from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, make_ranking
 from linrank.dataset.scaling import fit_scaling
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -57,6 +57,8 @@ def test_the_fingerprint_tells_data_apart():
     thin, _ = make_ranking(5, 10, 4, density=0.5)
     assert data.fingerprint() == same.fingerprint()
     assert len({data.fingerprint(), other.fingerprint(), thin.fingerprint()}) == 3
+    renamed = RankingDataset.from_arrays(data.features, data.labels, qid=[f"é{query}" for query in data.qid])
+    assert renamed.fingerprint() != data.fingerprint()
 
 
 def damaged(change):
@@ -76,6 +78,7 @@ DAMAGE = {
     "text for weights": damaged(lambda d: d.update(weights="1")),
     "a changed weight": damaged(lambda d: d["weights"].__setitem__(0, 99.0)),
     "NaN": lambda document: json.dumps(document).replace(str(document["weights"][0]), "NaN"),
+    "infinity": lambda document: json.dumps(document).replace(str(document["weights"][0]), "1e999"),
     "too deep": lambda document: "[" * 100_000,
 }
 

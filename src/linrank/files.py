@@ -13,8 +13,14 @@ from typing import IO, Any
 @contextmanager
 def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a new file that takes the place of `path` only when the block ends without an error."""
-    target = Path(path)
+    # Through a link, what it points to is replaced, and the link stays.
+    target = Path(path).resolve()
     encoding = None if "b" in mode else "utf-8"
+    if target.exists() and not target.is_file():
+        # A pipe or a device cannot be replaced: it is written to.
+        with target.open(mode, encoding=encoding) as file:
+            yield file
+        return
     # In the same folder, so that the move at the end cannot cross file systems.
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -164,7 +163,11 @@ def _from_document(source: str, document: Any) -> LinearModel:
         if not isinstance(document.get(name, ...), kinds):
             raise wrong(f"field {name!r} is missing or of the wrong kind. Train the model again, or restore the file.")
     content = {name: document[name] for name in _FIELDS if name != "checksum"}
-    if _checksum(content) != document["checksum"]:
+    try:
+        checksum = _checksum(content)
+    except ValueError as error:
+        raise wrong(f"holds a number that is none: {error}. Train the model again, or restore the file.") from None
+    if checksum != document["checksum"]:
         raise wrong("was changed after it was written: its checksum does not fit. Train again, or restore the file.")
     names = document["feature_names"]
     if not all(isinstance(name, str) for name in names):
@@ -187,7 +190,7 @@ def _from_document(source: str, document: Any) -> LinearModel:
 
 def _numbers(values: Any) -> Vector:
     if not isinstance(values, list) or not all(
-        isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value) for value in values
+        isinstance(value, float | int) and not isinstance(value, bool) and abs(value) < 1.8e308 for value in values
     ):
         raise LinrankError("weights and scales must be lists of finite numbers.")
     return np.asarray(values, dtype=np.float64)

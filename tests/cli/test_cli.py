@@ -112,7 +112,9 @@ def test_convert_there_and_back_loses_nothing(run, folder):
         (["evaluate", "test.txt", "test.scores", "--measures", "ndgc@10"], "ndcg"),
         (["train", "train.txt", "nowhere/model.json"], "no such folder"),
         (["train", "train.txt", "."], "is a folder"),
-        (["train", "train.txt", "train.txt"], "is the data itself"),
+        (["train", "train.txt", "train.txt"], "is there already, and is not a model"),
+        (["train", "train.txt", "vali.txt", "--validate", "vali.txt"], "is there already, and is not a model"),
+        (["predict", "model.json", "test.txt", "test.txt"], "is the test.txt itself"),
         (["train", "train.txt", "m.json", "-C", "-1"], "C=-1.0"),
         (["train", "train.txt", "m.json", "--patience", "3"], "--patience needs --validate"),
         (["train", "train.txt", "m.json", "--loss", "hinge", "--solver", "tron"], "cannot minimise"),
@@ -273,3 +275,58 @@ def test_an_interrupted_command_exits_with_130(run, monkeypatch):
     code, _, err = run("info", "train.txt")
     assert code == 130
     assert "interrupted" in err
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """The same documents as two Parquet files, one with its columns reversed, with weights and odd names."""
+    pandas = pytest.importorskip("pandas")
+    data, _ = make_ranking(30, 10, 4, random_state=1)
+    frame = pandas.DataFrame(data.features, columns=["a", "len[/x]", "c:smile:", "d"])
+    frame["constant[red]"] = 1.0
+    frame["label"], frame["qid"] = data.labels, [f"é{query}" for query in data.qid]
+    frame["w"] = (np.arange(len(frame)) % 3 > 0).astype(float)
+    frame.to_parquet(tmp_path / "data.parquet")
+    frame[frame.columns[::-1]].to_parquet(tmp_path / "other.parquet")
+    return tmp_path
+
+
+def test_names_are_printed_as_they_are_and_matched_by_name(run, tables):
+    code, out, _ = run("info", tables / "data.parquet")
+    assert code == 0
+    assert "constant[red]" in out
+    code, _, _ = run(
+        "train", tables / "data.parquet", tables / "m.json", "--features", "a,len[/x],c:smile:,d", "--quiet"
+    )
+    assert code == 0
+    run("predict", tables / "m.json", tables / "data.parquet", tables / "one.scores")
+    run("predict", tables / "m.json", tables / "other.parquet", tables / "two.scores")
+    np.testing.assert_allclose(read_scores(tables / "one.scores"), read_scores(tables / "two.scores"), rtol=1e-12)
+    code, _, err = run("predict", tables / "m.json", tables / "data.parquet", "--features", "a,d")
+    assert code == 1
+    assert "there is no column 'len[/x]'" in err
+
+
+def test_weights_of_documents_count(run, tables):
+    features = ("--features", "a,d", "--quiet")
+    run("train", tables / "data.parquet", tables / "plain.json", *features)
+    run("train", tables / "data.parquet", tables / "weighted.json", *features, "--weight", "w")
+    plain, weighted = (LinearModel.load(tables / f"{name}.json").weights for name in ("plain", "weighted"))
+    assert not np.array_equal(plain, weighted)
+
+
+def test_what_a_library_refuses_is_one_line(run, tables, tmp_path):
+    (tmp_path / "gap.txt").write_text("1 qid:1 1:NULL\n0 qid:1 1:2\n")
+    code, _, err = run("train", tmp_path / "gap.txt", tmp_path / "m.json", "--missing", "keep")
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "NaN" in err
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_warnings_are_one_line(run, tmp_path):
+    (tmp_path / "flat.txt").write_text("1 qid:1 1:1\n1 qid:1 1:2\n")
+    code, _, err = run("train", tmp_path / "flat.txt", tmp_path / "m.json", "--quiet")
+    assert code == 0
+    assert "no query has two documents with different labels" in err
+    assert ".py" not in err

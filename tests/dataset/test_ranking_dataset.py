@@ -163,3 +163,11 @@ def test_document_ids_are_read_out_of_comments():
     comments = ["docid = GX-1 inc = 1", "d2", "", "some DocID=D4", "#", "x y"]
     data = RankingDataset.from_arrays(X, Y, qid=[1] * 6, comments=comments)
     assert data.docids == ["GX-1", "d2", "", "D4", "#", "x"]
+
+
+def test_queries_that_do_not_exist_are_refused():
+    data, _ = make_ranking(3, 2, 2)
+    for wrong in ([-1], [3], [True, False]):
+        with pytest.raises(LinrankError):
+            data.subset(np.asarray(wrong))
+    assert data.subset([2, 0, 0]).queries.ids.tolist() == ["1", "3"]

@@ -74,3 +74,12 @@ def test_misuse_is_refused():
         fit_scaling("standard", data).apply(data.features[:, :3])
     with pytest.raises(LinrankError, match="unknown scaling 'z'"):
         fit_scaling("z", data)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_constant_column_is_left_as_it_is(make, kind):
+    data = RankingDataset.from_arrays(
+        make(np.column_stack([np.full(300, 0.1), np.arange(300.0)])), np.arange(300), qid=[1] * 300
+    )
+    assert fit_scaling(kind, data).scale[0] == 1.0

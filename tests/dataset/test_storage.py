@@ -175,7 +175,7 @@ def test_entries_out_of_order_or_repeated_are_put_in_order_and_the_input_is_not_
     save_dataset(data, path)
     assert open_dataset(path).features.toarray()[0].tolist() == [2.0, 4.0]
     assert open_dataset(path).features.indices.tolist() == [0, 1]
-    assert data.features.indices.tolist() == [1, 0, 1]
+    assert given_matrix.indices.tolist() == [1, 0, 1]
 
 
 def test_more_columns_than_the_form_can_number_are_refused(path):

@@ -43,7 +43,7 @@ def test_the_documented_attributes_are_there():
     losses = np.maximum(0, 1 - (margins[:, None] - margins))[pairs] ** 2
     assert model.objective_ == pytest.approx(0.5 * model.coef_ @ model.coef_ + 0.5 * losses.sum())
     assert model.gap_ >= 0
-    assert model.n_iter_ == len(model.history_)
+    assert model.n_iter_ == len(model.history_) - 1
     assert model.score(X, Y, qid=QID) > 0.8
 
 
@@ -127,7 +127,7 @@ def test_folds_are_whole_queries():
 def test_the_call_pyterrier_makes():
     # PyTerrier's apply_learned_model(..., form="ltr") passes groups and an eval_set this way.
     model = RankSVM().fit(X, Y, group=np.array([20] * 60), eval_set=[(X, Y)], eval_group=[np.array([20] * 60)])
-    assert len(model.eval_history_) == model.n_iter_
+    assert len(model.eval_history_) == len(model.history_)
     assert model.eval_history_[-1][0] == pytest.approx(model.score(X, Y, qid=QID))
 
 
@@ -239,7 +239,60 @@ def test_ctrl_c_returns_at_once_and_leaves_the_last_point():
         try:
             model.fit(data.features, data.labels, qid=data.qid)
         except KeyboardInterrupt:
-            print("interrupted after", model.n_iter_, np.isfinite(model.coef_).all())
+            print("interrupted after", len(model.history_), np.isfinite(model.coef_).all())
     """)
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert result.stdout.startswith("interrupted after 2 True"), result.stdout + result.stderr
+
+
+def test_a_warm_start_from_other_data_is_refused():
+    model = RankSVM(warm_start=True).fit(X, Y, qid=QID)
+    with pytest.raises(LinrankError, match="10 weights, but 7 features"):
+        model.fit(X[:, :7], Y, qid=QID)
+
+
+def test_copied_and_summed_columns_of_great_size_are_no_obstacle():
+    parts = 1e6 * np.abs(X[:, :3])
+    wide = np.column_stack([parts, parts.sum(axis=1), parts[:, 0]])
+    model = RankSVM().fit(wide, Y, qid=QID)
+    scaled = RankSVM(C=1e12, tol=1e-9).fit(wide / 1e6, Y, qid=QID)
+    assert model.score(wide, Y, qid=QID) == pytest.approx(scaled.score(wide / 1e6, Y, qid=QID), abs=0.02)
+
+
+def test_a_feature_on_another_scale_does_not_stop_it_early():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((300, 3))
+    labels = (features[:, 0] + 0.3 * rng.standard_normal(300) > 0).astype(float)
+    features[rng.random(300) < 0.4, 2] += 1e6
+    model = RankSVM().fit(features, labels, group=[300])
+    other = RankSVM().fit(features / [1, 1, 1e6], labels, group=[300])
+    weights = other.coef_ / [1, 1, 1e6]
+    pairs = labels[:, None] > labels
+    margins = (features @ weights)[:, None] - features @ weights
+    reachable = 0.5 * weights @ weights + np.sum(np.maximum(0, 1 - margins)[pairs] ** 2)
+    assert model.objective_ <= 1.01 * reachable
+
+
+def test_patience_reports_the_point_it_keeps():
+    train, vali = DATA.split(0.2, 0.8)
+    model = RankSVM(C=1e4, patience=1, tol=1e-12).fit(
+        train.features, train.labels, qid=train.qid, eval_set=[(vali.features, vali.labels)], eval_qid=[vali.qid]
+    )
+    assert model.objective_ in [line.value for line in model.history_]
+    scores = model.predict(train.features)
+    same = (train.qid[:, None] == train.qid) & (train.labels[:, None] > train.labels)
+    losses = np.maximum(0, 1 - (scores[:, None] - scores))[same] ** 2
+    assert model.objective_ == pytest.approx(0.5 * model.coef_ @ model.coef_ + 1e4 * losses.sum(), rel=1e-9)
+    with pytest.raises(LinrankError, match="needs an eval_set"):
+        RankSVM(patience=3).fit(X, Y, qid=QID)
+
+
+def test_nothing_to_learn_is_said():
+    with pytest.warns(UserWarning, match="no query has two documents with different labels"):
+        assert not RankSVM().fit(X, np.ones(len(Y)), qid=QID).coef_.any()
+
+
+def test_the_chosen_C_is_in_the_model():
+    model = RankSVMCV(Cs=[0.5]).fit(X, Y, qid=QID).to_model()
+    assert model.parameters["C"] == 0.5
+    assert RankSVM(C=np.float32(0.25)).fit(X, Y, qid=QID).to_model().parameters["C"] == 0.25

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -69,11 +70,20 @@ def _run(verb: str, words: Sequence[str]) -> int:
     from linrank.errors import LinrankError
 
     module = import_module(f"linrank.cli.{verb}")
+
+    def show_warning(message: Warning | str, *_: object) -> None:
+        sys.stderr.write(f"linrank {verb}: {message}\n")
+
+    warnings.showwarning = show_warning  # type: ignore[assignment]
     try:
         module.run(module.parser().parse_args(words))
         sys.stdout.flush()
     except LinrankError as error:
         sys.stderr.write(f"linrank {verb}: {error}\n")
+        return 1
+    except ValueError as error:
+        # What a library underneath refuses, such as a table with no rows: its first line says what.
+        sys.stderr.write(f"linrank {verb}: {str(error).splitlines()[0]}\n")
         return 1
     except OSError as error:
         if isinstance(error, BrokenPipeError):

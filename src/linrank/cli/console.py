@@ -30,10 +30,14 @@ def verb_parser(verb: str, description: str, examples: str) -> ArgumentParser:
 
 @cache
 def console() -> Console:
-    """Standard output: colours on a terminal, plain and wide where it is piped."""
+    """Standard output: colours on a terminal, plain and wide where it is piped.
+
+    File and feature names are printed as they are: no brackets or colons in them mean anything.
+    """
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    on_terminal = sys.stdout.isatty()
+    return Console(width=None if on_terminal else 160, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def table(title: str | None, *columns: str) -> Table:
@@ -43,7 +47,7 @@ def table(title: str | None, *columns: str) -> Table:
 
     made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(columns):
-        made.add_column(column, justify="right" if place else "left", no_wrap=place == 0)
+        made.add_column(column, justify="right" if place else "left", overflow="fold")
     return made
 
 

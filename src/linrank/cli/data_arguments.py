@@ -53,6 +53,14 @@ def read_data(path: str, arguments: Namespace) -> RankingDataset:
         return read(path, format=arguments.format, progress=progress, **options)
 
 
+def keep_missing(arguments: Namespace) -> None:
+    """Where features are only looked at, or not used at all, missing ones need not be filled."""
+    from linrank.reading.read import format_of
+
+    if arguments.missing is None and (arguments.format or format_of(arguments.data)) != "linrank":
+        arguments.missing = "keep"
+
+
 def _missing(text: str) -> str | float:
     if text in ("error", "keep", "query_min"):
         return text

@@ -54,9 +54,7 @@ def run(arguments: Namespace) -> None:
         eval_qid=[vali.qid],
     )
     ranker.to_model(feature_names=train.names, data_fingerprint=train.fingerprint()).save(folder / "model.json")
-    out.print(
-        f"\n[bold]RankSVM[/bold], C = {ranker.C_:g} of {len(ranker.Cs_)} tried, by NDCG@10 on the validation queries"
-    )
+    out.print(f"\nRankSVM, C = {ranker.C_:g} of {len(ranker.Cs_)} tried, by NDCG@10 on the validation queries")
     for line in ranker.history_:
         out.print(f"  {line}")
     scores = {f"feature {best + 1} alone": test.features[:, best], "RankSVM": ranker.predict(test.features)}
@@ -93,8 +91,7 @@ def _show_path(train: RankingDataset, vali: RankingDataset, page: Path) -> None:
     path = feature_path(train, None, eval_set=(vali.features, vali.labels), eval_qid=vali.qid)
     chosen = path.select_features(one_se=True)
     console().print(
-        f"\n[bold]How many features?[/bold] {chosen.n_features} of {train.n_features} are within one standard error "
-        "of the best"
+        f"\nHow many features? {chosen.n_features} of {train.n_features} are within one standard error of the best"
     )
     console().print(text_curve(path, chosen), markup=False)
     save_curve(path, chosen, page)

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.data_arguments import add_data_options, keep_missing, read_data
 from linrank.files import replacing
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def run(arguments: Namespace) -> None:
 
     # Refused before the data is read.
     measures = parse_measures(" ".join(arguments.measures))
-    if arguments.missing is None and not arguments.data.endswith(".linrank"):
-        # Measuring needs labels and queries only.
-        arguments.missing = "keep"
+    keep_missing(arguments)
     dataset = read_data(arguments.data, arguments)
     scores = read_scores(arguments.scores, dataset.n_documents)
     evaluation = evaluate(scores, dataset, measures)
@@ -87,8 +85,9 @@ def show_evaluation(evaluation: Evaluation, dataset: RankingDataset) -> None:
     out = console()
     out.print(shown)
     out.print(
-        f"[dim]{counted(dataset.n_queries, 'query', 'queries')}, {counted(dataset.n_documents, 'document')}; "
-        "intervals by bootstrap over queries[/dim]"
+        f"{counted(dataset.n_queries, 'query', 'queries')}, {counted(dataset.n_documents, 'document')}; "
+        "intervals by bootstrap over queries",
+        style="dim",
     )
 
 

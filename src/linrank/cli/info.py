@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.data_arguments import add_data_options, keep_missing, read_data
 
 if TYPE_CHECKING:
     from linrank.dataset.summary import DatasetSummary
@@ -30,9 +30,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
-    if arguments.missing is None and not arguments.data.endswith(".linrank"):
-        # To look at data with missing values, they need not be filled.
-        arguments.missing = "keep"
+    keep_missing(arguments)
     summary = read_data(arguments.data, arguments).describe()
     if arguments.json:
         dump_json({"file": arguments.data, **summary.as_dict()})
@@ -43,7 +41,7 @@ def run(arguments: Namespace) -> None:
 def show_summary(name: str, summary: DatasetSummary) -> None:
     """Print a summary for people."""
     out = console()
-    out.print(f"[bold]{name}[/bold]")
+    out.print(name, style="bold")
     facts = (
         (counted(summary.n_queries, "query", "queries"), _query_sizes(summary)),
         (counted(summary.n_documents, "document"), ""),
@@ -54,7 +52,7 @@ def show_summary(name: str, summary: DatasetSummary) -> None:
         (counted(summary.n_pairs, "pair"), _useless_queries(summary)),
     )
     for fact, remark in facts:
-        out.print(f"  {fact:<22}[dim]{remark}[/dim]")
+        out.print(f"  {fact:<22}{remark}".rstrip())
     labels = table(None, "label", "documents", "share")
     for label, count in summary.label_histogram.items():
         name = f"{label:g}" if summary.n_levels == len(summary.label_histogram) else f"from {label:.4g}"

@@ -40,7 +40,7 @@ def add_method_options(parser: ArgumentParser) -> None:
         "--tol",
         type=float,
         metavar="T",
-        help="relative gap; for tron, the paper's gradient rule (1e-6; 1e-3; hinge 1e-4)",
+        help="relative gap; for tron, the paper's gradient rule (1e-6; 1e-3; hinge 1e-3)",
     )
     how.add_argument("--max-iter", type=int, default=100, metavar="N", help="(100)")
     how.add_argument("--threads", type=int, metavar="N", help="the result is the same for any number (all)")
@@ -81,6 +81,6 @@ def same_width(train: RankingDataset, other: RankingDataset, name: str) -> Ranki
     if other.n_features > train.n_features:
         raise LinrankError(
             f"{name}: has {other.n_features} features, but the training data has {train.n_features}. "
-            "Use files with the same columns."
+            "Use files with the same columns; for svmlight text, --n-features says how many there are."
         )
-    return other.widened(train.n_features)
+    return other.with_columns(train.names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from linrank.cli.console import console, counted, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
@@ -35,8 +36,13 @@ def run(arguments: Namespace) -> None:
 
     if arguments.trec and not arguments.scores:
         raise LinrankError("--trec needs the file to write the run to.")
+    for given in (arguments.model, arguments.data):
+        if arguments.scores and Path(arguments.scores).resolve() == Path(given).resolve():
+            raise LinrankError(
+                f"{arguments.scores}: is the {given} itself. Name another file, so that nothing is lost."
+            )
     model = LinearModel.load(arguments.model)
-    dataset = read_data(arguments.data, arguments).widened(model.n_features)
+    dataset = read_data(arguments.data, arguments).with_columns(model.feature_names)
     scores = model.predict(dataset.features, dataset.queries)
     if arguments.trec:
         write_run(arguments.scores, dataset, scores, tag=arguments.tag)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -73,28 +74,52 @@ def run(arguments: Namespace) -> None:
         validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
     started = time.perf_counter()
     try:
-        ranker.fit(train_scaled.features, train_scaled.labels, qid=train_scaled.qid, **validation)
+        ranker.fit(**training_arguments(train_scaled), **validation)
+        interrupted = False
     except KeyboardInterrupt:
         if not hasattr(ranker, "coef_"):
             raise
-        console().print("interrupted: the last point is kept")
+        interrupted = True
     summary = training_summary(ranker, train, time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary)
     model.save(out)
     show_training(out, model, summary, {arguments.data: train, arguments.validate: vali}, as_json=arguments.json)
+    if interrupted:
+        # The last point is saved above; the exit code says that it is not the end of the training.
+        raise KeyboardInterrupt
+
+
+def training_arguments(train: RankingDataset) -> dict[str, Any]:
+    """What `fit` is called with: everything the data carries."""
+    return {
+        "X": train.features,
+        "y": train.labels,
+        "qid": train.qid,
+        "sample_weight": train.document_weights,
+        "query_weight": train.query_weights,
+    }
 
 
 def model_path(data: str, model: str | None) -> Path:
-    """Where the model goes; refused before any work if it cannot go there."""
-    name = Path(data).name
-    out = Path(model) if model else Path(name.split(".")[0] + ".model.json")
+    """Where the model goes; refused before any work if it cannot go there, or would take the place of something else."""
+    out = Path(model) if model else Path(_without_endings(Path(data)) + ".model.json")
     if not out.parent.is_dir():
         raise LinrankError(f"{out.parent}: no such folder. Make it first.")
+    if not os.access(out.parent, os.W_OK):
+        raise LinrankError(f"{out.parent}: this folder cannot be written to. Name another, or change its permissions.")
     if out.is_dir():
         raise LinrankError(f"{out}: is a folder. Name a file.")
-    if out.exists() and out.samefile(data):
-        raise LinrankError(f"{out}: is the data itself. Name another file for the model.")
+    if out.is_file() and b'"linrank-model"' not in out.read_bytes()[:200]:
+        raise LinrankError(f"{out}: is there already, and is not a model. Name another file, so that nothing is lost.")
     return out
+
+
+def _without_endings(path: Path) -> str:
+    name = path.name
+    for ending in (".gz", ".zst", ".txt", ".svm", ".svmlight", ".letor", ".dat", ".parquet", ".csv", ".tsv", ".arrow",
+                   ".feather", ".linrank"):  # fmt: skip
+        name = name.removesuffix(ending)
+    return name
 
 
 def training_summary(ranker: RankSVM, train: RankingDataset, seconds: float, reading: float) -> dict[str, Any]:
@@ -150,7 +175,8 @@ def show_training(
         dump_json({"model": str(out), **summary, "measures": means})
         return
     print_ = console().print
-    print_(f"\n[bold]{out}[/bold]  {model.method}: {model.objective}")
+    print_(f"\n{out}", style="bold")
+    print_(f"  {model.method}      {model.objective}")
     print_(f"  objective     {summary['objective']:.10g}    {summary['message']}")
     print_(
         f"  certified     within {summary['certified_gap'] / max(summary['objective'], 1e-300):.1e} of the least value"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linrank.cli.console import console, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
 from linrank.cli.methods import add_method_options, fit_scaling_option, method_parameters, same_width, scaled
-from linrank.cli.train import model_path, show_training, to_model, training_summary
+from linrank.cli.train import model_path, show_training, to_model, training_arguments, training_summary
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -69,13 +69,14 @@ def run(arguments: Namespace) -> None:
         one_se=arguments.one_se,
         random_state=arguments.seed,
         eval_measure=arguments.measure,
+        progress=None if arguments.json else lambda line: console().print(str(line)),
         **method_parameters(arguments),
     )
     validation: dict[str, Any] = {}
     if vali_scaled is not None:
         validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
     started = time.perf_counter()
-    ranker.fit(train_scaled.features, train_scaled.labels, qid=train_scaled.qid, **validation)
+    ranker.fit(**training_arguments(train_scaled), **validation)
     summary = training_summary(ranker, train, time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary, C=ranker.C_)
     model.save(out)
@@ -97,14 +98,16 @@ def _show_choice(ranker: RankSVMCV, arguments: Namespace) -> None:
 def _range(text: str) -> list[float]:
     try:
         if ".." in text:
-            low, high = (int(end.removeprefix("2^")) for end in text.split(".."))
+            low, high = (int(end[2:]) if end.startswith("2^") else int("not a power") for end in text.split(".."))
             values = [2.0**power for power in range(low, high + 1)]
         else:
             values = [_number(word) for word in text.split(",")]
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ArgumentTypeError(f"{text!r} is neither 2^a..2^b nor numbers separated by commas") from None
-    if not values or min(values) <= 0:
-        raise ArgumentTypeError(f"{text!r}: every C must be positive")
+    if not values:
+        raise ArgumentTypeError(f"{text!r} is empty: put the smaller power first")
+    if min(values) <= 0 or max(values) == float("inf"):
+        raise ArgumentTypeError(f"{text!r}: every C must be positive and finite")
     return values
 
 

@@ -141,13 +141,26 @@ class RankingDataset:
         features = as_features(self.features)
         return features if self.queries.order is None else features.take(self.queries.order)
 
-    def widened(self, n_features: int) -> RankingDataset:
-        """The same documents with zeros for features that no document of this data has.
+    def with_columns(self, names: Sequence[str]) -> RankingDataset:
+        """The same documents with the columns of other data, or of a model.
 
-        Sparse text ends at the largest id that occurs in it, which may be less than another file's.
+        Named columns are put in order by name. Without names, zeros stand for the last features: svmlight text ends at
+        the largest id that occurs in it, which may be less than another file's.
         """
+        if self.feature_names is not None:
+            if self.feature_names == tuple(names):
+                return self
+            place = {name: column for column, name in enumerate(self.feature_names)}
+            absent = [name for name in names if name not in place]
+            if absent:
+                raise LinrankError(
+                    f"there is no column {absent[0]!r}, which the model or the training data has; "
+                    f"there are {', '.join(self.feature_names[:8])}{', …' if self.n_features > 8 else ''}."
+                )
+            return replace(self, features=self.features[:, [place[name] for name in names]], feature_names=tuple(names))
+        n_features = len(names)
         missing = n_features - self.n_features
-        if missing <= 0 or self.feature_names is not None:
+        if missing <= 0:
             return self
         if self.is_sparse:
             matrix = self.features
@@ -158,7 +171,13 @@ class RankingDataset:
     def subset(self, queries: Any) -> RankingDataset:
         """The dataset of the chosen queries only, given by their numbers or by a mask over queries."""
         chosen = np.asarray(queries)
-        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        if chosen.dtype == bool:
+            if chosen.shape != (self.n_queries,):
+                raise LinrankError(f"a mask of {chosen.shape} over {self.n_queries} queries; pass one value a query.")
+            chosen = np.flatnonzero(chosen)
+        chosen = np.unique(chosen.astype(np.int64))
+        if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < self.n_queries:
+            raise LinrankError(f"queries are numbered from 0 to {self.n_queries - 1}; {chosen[[0, -1]]} is asked for.")
         # Rows keep the order in which they were given.
         rows = np.sort(self.queries.rows_of(chosen))
         part = Queries.from_ids(self.queries.of_rows()[rows])
@@ -201,12 +220,16 @@ class RankingDataset:
         """A hash of the features, labels, queries and weights: the same for the same data, on any machine."""
         digest = hashlib.sha256(f"{self.features.shape} {self.features.dtype} {self.is_sparse}".encode())
         matrix = self.features
-        columns = [matrix.data, matrix.indices, matrix.indptr] if sparse.issparse(matrix) else [matrix]
-        ids = np.asarray([str(query) for query in self.queries.ids.tolist()]).astype("S")
-        columns += [self.labels, ids, self.queries.of_rows(), self.document_weights, self.query_weights]
+        columns = [matrix]
+        if self.is_sparse:
+            columns = [matrix.data, matrix.indices.astype("<i8"), matrix.indptr.astype("<i8")]
+        columns += [self.labels, self.queries.of_rows().astype("<i8"), self.document_weights, self.query_weights]
         for column in columns:
             if column is not None:
-                digest.update(np.ascontiguousarray(column).data)
+                digest.update(np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).data)
+        for query in self.queries.ids.tolist():
+            name = str(query).encode()
+            digest.update(f"{len(name)} ".encode() + name)
         return f"sha256:{digest.hexdigest()}"
 
     def __repr__(self) -> str:
@@ -228,6 +251,10 @@ def _docid(comment: str) -> str:
 def _checked_features(X: Any) -> Any:
     if sparse.issparse(X):
         matrix = sparse.csr_array(X)
+        if not matrix.has_canonical_format:
+            # Every reader may count on ascending columns without repeats; the caller's matrix stays as it is.
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
         return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
     values = np.asarray(X)
     if values.ndim != 2:

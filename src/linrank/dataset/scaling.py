@@ -116,7 +116,8 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
     else:
         shift, scale = np.zeros_like(moments.mean), np.maximum(np.abs(moments.least), np.abs(moments.most))
     # A constant column carries no information: it is left as it is, rather than divided by zero.
-    return ColumnScaling(kind, shift, np.where(scale > 0, scale, 1.0))
+    varies = moments.most > moments.least if kind != "max-abs" else scale > 0
+    return ColumnScaling(kind, shift, np.where(varies & (scale > 0), scale, 1.0))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class DatasetSummary:
 
     def as_dict(self) -> dict[str, Any]:
         record = asdict(self)
-        record["label_histogram"] = {f"{label:g}": count for label, count in self.label_histogram.items()}
+        record["label_histogram"] = {f"{label:.15g}": count for label, count in self.label_histogram.items()}
         return record
 
 

@@ -52,7 +52,7 @@ def make_ranking(
     levels : shares of the labels 0, 1, 2, …, from worst to best; or a number of equally frequent levels;
         or None for labels that are all different (the utility itself)
     noise : standard deviation of the labels' noise; 0 makes the data separable up to ties
-    density : share of values that are not zero; below 1 the result is sparse (CSR)
+    density : below 1 the result is sparse (CSR), with about this share of values; less where frequent features repeat
     correlation : 0 for independent features, towards 1 for features that follow a few common factors (dense data only)
     skew : make every second feature log-normal, as counts and lengths are (dense data only)
     dtype : "float64" or "float32"
@@ -63,11 +63,11 @@ def make_ranking(
     SyntheticRanking
         `data, weights = make_ranking(...)`
     """
-    _check_sizes(n_queries, documents_per_query, n_features, n_informative)
+    _check_sizes(n_queries, documents_per_query, n_features, n_informative, correlation)
     rng = np.random.default_rng(random_state)
     sizes = _sizes(rng, n_queries, documents_per_query)
     queries = Queries(np.arange(1, n_queries + 1).astype(str), offsets_from_sizes(sizes), None)
-    weights = _weights(rng, n_features, n_features // 2 if n_informative is None else n_informative)
+    weights = _weights(rng, n_features, (n_features + 1) // 2 if n_informative is None else n_informative)
     n_rows = queries.n_documents
     if density < 1.0:
         features: Any = _sparse_rows(rng, n_rows, n_features, density, dtype)
@@ -81,13 +81,17 @@ def make_ranking(
     return SyntheticRanking(data, weights)
 
 
-def _check_sizes(n_queries: int, sizes: int | tuple[int, int], n_features: int, n_informative: int | None) -> None:
+def _check_sizes(
+    n_queries: int, sizes: int | tuple[int, int], n_features: int, n_informative: int | None, correlation: float
+) -> None:
     least, most = (sizes, sizes) if isinstance(sizes, int) else sizes
     if n_queries < 1 or n_features < 1 or not 1 <= least <= most:
         raise LinrankError(
             f"n_queries={n_queries}, documents_per_query={sizes}, n_features={n_features}: "
             "each must be at least 1, and (least, most) in order."
         )
+    if not 0 <= correlation < 1:
+        raise LinrankError(f"correlation={correlation}; use from 0 to below 1.")
     if n_informative is not None and not 0 <= n_informative <= n_features:
         raise LinrankError(f"n_informative={n_informative}; use from 0 to n_features={n_features}.")
 

@@ -16,6 +16,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.measures import NDCG, Judgements
 from linrank.model import LinearModel
+from linrank.solvers.solution import Iteration
 
 
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
@@ -76,7 +77,11 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             "feature_names": tuple(str(name) for name in names),
             "method": self.method,
             "objective": self.objective,
-            "parameters": {name: value for name, value in self.get_params().items() if _is_plain(value)},
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in self.get_params().items()
+                if _is_plain(value)
+            },
             **extra,
         }
         return LinearModel(self.coef_, **fields)
@@ -129,30 +134,33 @@ def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | bool)
+    return value is None or isinstance(value, str | int | float | bool | np.integer | np.floating)
 
 
 class Patience:
     """Watches a validation measure during training, and says when it has not improved for a while."""
 
     def __init__(self, sets: list[RankingDataset], measure: Any, patience: int | None) -> None:
+        if patience is not None and (not sets or patience < 1):
+            raise LinrankError(f"patience={patience} needs an eval_set to be patient on, and to be at least 1.")
         self._sets = sets
         self._measure = measure
         self._patience = patience
         self._since = 0
         self.best = -np.inf
         self.best_weights: Vector | None = None
+        self.best_line: Iteration | None = None
         self.values: list[list[float]] = []
 
     @property
     def active(self) -> bool:
         return bool(self._sets)
 
-    def __call__(self, weights: Vector) -> bool:
+    def __call__(self, line: Iteration, weights: Vector) -> bool:
         """Measure every set; the last one decides."""
         self.values.append([self._measure.mean(np.asarray(data.features @ weights), data) for data in self._sets])
         latest = self.values[-1][-1]
         self._since += 1
         if latest > self.best:
-            self.best, self.best_weights, self._since = latest, weights, 0
+            self.best, self.best_weights, self.best_line, self._since = latest, weights, line, 0
         return self._patience is not None and self._since >= self._patience

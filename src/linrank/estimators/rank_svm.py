@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -60,7 +61,7 @@ class RankSVM(LinearRanker):
     tol : float, default=None
         For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement, or by the duality gap where the
         penalty is "l1" or "elasticnet". For "tron" (1e-3): the length of
-        the gradient relative to that at 0. For "smoothed" (1e-4): the duality gap relative to f.
+        the gradient relative to that at 0. For "smoothed" (1e-3): the duality gap relative to f.
     max_iter : int, default=100
     max_seconds : float, default=None
         Stop after this time, at the last point.
@@ -211,7 +212,10 @@ class RankSVM(LinearRanker):
             )
         if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:
             raise LinrankError(f"l1_ratio={self.l1_ratio}; use from 0 (w.w / 2 alone) to 1 (|w|_1 alone).")
-        limits: dict[str, Any] = {"max_iterations": self.max_iter, "max_seconds": self.max_seconds or np.inf}
+        limits: dict[str, Any] = {
+            "max_iterations": self.max_iter,
+            "max_seconds": np.inf if self.max_seconds is None else self.max_seconds,
+        }
         tolerance: dict[str, Any] = {} if self.tol is None else {"tolerance": self.tol}
         if self._l1_share() > 0.0:
             return ProximalNewton(L1(self._l1_share()), **limits, **tolerance)
@@ -226,15 +230,24 @@ class RankSVM(LinearRanker):
         def watch(line: Iteration, weights: Vector) -> bool:
             if self.progress is not None:
                 self.progress(line)
-            return watching.active and watching(weights)
+            return watching.active and watching(line, weights)
 
         return watch
 
     def _keep(self, solution: Solution, watching: Patience) -> None:
+        if self.patience is not None and watching.best_line is not None and watching.best_weights is not None:
+            line = watching.best_line
+            gap = line.gap * line.value if self.loss == "hinge" or self.penalty != "l2" else 0.5 * line.gradient_norm**2
+            solution = replace(
+                solution,
+                weights=watching.best_weights,
+                value=line.value,
+                gradient_norm=line.gradient_norm,
+                certified_gap=gap,
+                estimated_gap=line.gap * line.value,
+            )
         self.solution_ = solution
         self.coef_ = solution.weights
-        if self.patience is not None and watching.best_weights is not None:
-            self.coef_ = watching.best_weights
         self.objective_ = solution.value
         self.gap_ = solution.certified_gap
         self.n_iter_ = solution.iterations
@@ -243,6 +256,12 @@ class RankSVM(LinearRanker):
         if solution.interrupted:
             # The last point is kept above; the caller still learns that Ctrl-C was pressed.
             raise KeyboardInterrupt
+        if solution.value == 0.0:
+            warnings.warn(
+                "no query has two documents with different labels and a weight: every weight is zero.",
+                UserWarning,
+                stacklevel=3,
+            )
         if not solution.converged and self.patience is None and self.max_seconds is None:
             warnings.warn(
                 f"not converged: {solution.message}; f - min f is about {solution.estimated_gap:.1e} "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from linrank.estimators.base import Patience
 from linrank.estimators.rank_svm import RankSVM
 from linrank.executors.local import Threads
 from linrank.measures import Measure, parse_measure
+from linrank.model import LinearModel
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
 
@@ -45,6 +47,7 @@ class RankSVMCV(RankSVM):
     measures_ : ndarray of shape (n_Cs, n_queries)
         The measure of each held-out query for each C (NaN where the measure skips it).
     mean_measure_, standard_error_ : ndarray of shape (n_Cs,)
+        Over queries.
     coef_, objective_, gap_, n_iter_, history_, solution_
         As for `RankSVM`, of the final training.
     """
@@ -110,6 +113,11 @@ class RankSVMCV(RankSVM):
         self._keep(solution, watching)
         return self
 
+    def to_model(self, **extra: Any) -> LinearModel:
+        """The trained weights as a `LinearModel`, with the C that was chosen."""
+        model = super().to_model(**extra)
+        return replace(model, parameters={**model.parameters, "C": self.C_})
+
     def _cross_validate(
         self, dataset: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
     ) -> NDArray[np.float64]:
@@ -143,7 +151,10 @@ class RankSVMCV(RankSVM):
             return
         weights = None
         for C in Cs.tolist():
-            weights = solver.minimize(objective.with_C(C), weights).weights
+            solution = solver.minimize(objective.with_C(C), weights)
+            if solution.interrupted:
+                raise KeyboardInterrupt
+            weights = solution.weights
             yield weights
 
     def _choose(self, Cs: Vector) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -16,6 +17,33 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
+class _OneBlasThread:
+    """Holds BLAS to one thread while any executor is at work, and gives it back when the last one leaves.
+
+    Threads of BLAS under threads of ours fight over the processors: measured four times slower.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limits: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
 class Threads:
     """Runs a task on every shard with a pool of threads; one thread is the calling thread itself.
 
@@ -27,15 +55,14 @@ class Threads:
         self._pool = ThreadPoolExecutor(self.n_threads, "linrank") if self.n_threads > 1 else None
 
     def __enter__(self) -> Self:
-        # Threads of BLAS under threads of ours fight over the processors: measured four times slower.
-        self._blas = threadpool_limits(1, user_api="blas")
+        _one_blas_thread.enter()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # After an interrupt the running tasks end by themselves within a moment: nobody waits for them.
-        self._blas.restore_original_limits()
+        _one_blas_thread.leave()
+        # Tasks take milliseconds: after an interrupt those that run are left to end, and the others do not begin.
         if self._pool is not None:
             self._pool.shutdown(wait=kind is None, cancel_futures=True)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.objective.pair_losses import LossAtScores, PairLoss
 from linrank.objective.penalties import L2
@@ -34,6 +35,12 @@ class RankingObjective:
 
     def at(self, weights: Vector) -> EvaluatedPoint:
         """Evaluate value and gradient in one pass over the features: each block is used twice while it is in cache."""
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if weights.shape != (self.data.n_features,):
+            # The kernels do not look: a vector that is too short would be read beyond its end.
+            raise LinrankError(
+                f"{len(weights)} weights, but {self.data.n_features} features. Start from weights of the same data."
+            )
         states = self.data.executor.map(
             _evaluate_shard, self.data.shards, weights=weights, loss=self.loss, how=self.how
         )

@@ -16,7 +16,8 @@ from linrank.files import replacing
 def write_svmlight(path: str | os.PathLike[str], dataset: RankingDataset, *, zero_based: bool = False) -> None:
     """Write `label qid:id feature:value … # comment`, the shortest decimals that read back exactly.
 
-    Zeros are left out of sparse data and written in dense data.
+    Zeros are left out of sparse data and written in dense data. The format has no place for feature names and weights:
+    they are not written.
     """
     ids = [str(query) for query in dataset.queries.ids.tolist()]
     for query in ids:
@@ -30,7 +31,11 @@ def write_svmlight(path: str | os.PathLike[str], dataset: RankingDataset, *, zer
     with replacing(path) as file:
         for row, (label, query) in enumerate(zip(labels, query_of, strict=True)):
             pairs = " ".join(f"{column + first}:{_number(value)}" for column, value in _entries(dataset.features, row))
+            if "inf" in pairs:
+                raise LinrankError(f"row {row} has an infinite value, which svmlight text does not know. Replace it.")
             comment = f" # {dataset.comments[row]}" if dataset.comments is not None and dataset.comments[row] else ""
+            if len(comment.splitlines()) > 1:
+                raise LinrankError(f"the comment of row {row} has more than one line; text has one line a document.")
             file.write(f"{label} qid:{ids[query]} {pairs}{comment}\n")
 
 
@@ -49,7 +54,7 @@ def _exact(values: Any) -> list[Any]:
 def _number(value: Any) -> str:
     if value != value:  # noqa: PLR0124 - NaN alone differs from itself
         return "NULL"
-    if value == int(value) and abs(value) < 1e15 and (value or not np.signbit(value)):
+    if abs(value) < 1e15 and value == int(value) and (value or not np.signbit(value)):
         return str(int(value))
     # A number in numpy's own type prints its shortest form.
     return str(value)

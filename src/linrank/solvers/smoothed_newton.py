@@ -26,7 +26,7 @@ class SmoothedNewton:
     sum a - |sum a_ij (x_i - x_j)|² / 2. So every width gives an upper and a lower bound on the least value.
     """
 
-    tolerance: float = 1e-4
+    tolerance: float = 1e-3
     max_iterations: int = 100
     max_seconds: float = np.inf
 

@@ -55,6 +55,7 @@ class Solution:
     certified_gap: float
     estimated_gap: float
     iterations: int
+    """Steps taken; the history has a line for the first point too."""
     inner_iterations: int
     converged: bool
     interrupted: bool
@@ -115,7 +116,7 @@ class Journal:
             last.gradient_norm,
             self._certified_gap,
             self._gap,
-            len(self._lines),
+            max(1, len(self._lines) - 1),
             sum(line.inner for line in self._lines),
             converged,
             interrupted,

@@ -62,6 +62,8 @@ class TRON:
                 point = trial
             elif promised <= 0.0 or radius <= 1e-15 * (1.0 + float(np.linalg.norm(point.weights))):
                 return journal.solution("no step lowers the objective: the limit of float64", converged=True)
+        norm = float(np.linalg.norm(point.gradient))
+        journal.note_smooth(point, inner=inner, step=ratio, shown=norm / first_norm)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
 
 
