@@ -213,3 +213,28 @@ def test_inputs_are_not_written_to():
     point.toward(weights).at(0.5)
     for old, new in zip(before, (data.features, data.labels, weights), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize("levels", [2, 5, None])
+def test_a_value_keeps_its_digits_where_scores_lie_far_apart(far, levels):
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal(40)
+    labels = rng.random(40) if levels is None else rng.integers(0, levels, size=40) / 1.0
+    # The upper half is better than the lower half by far, in labels and in scores.
+    scores[20:] += far
+    labels[20:] += 10
+    data = RankingDataset.from_arrays(scores[:, None], labels, qid=[1] * 40)
+    for loss, oracle in LOSSES:
+        point = objective_of(data, loss, C=1.0).at(np.ones(1))
+        value, _, _ = oracles.loss_at_scores(data, scores, oracle)
+        assert point.loss_value == pytest.approx(value, rel=1e-10)
+
+
+def test_documents_far_apart_in_the_wrong_order_still_count():
+    data = RankingDataset.from_arrays(np.array([[0.0], [0.5], [100.0], [100.5]]), [3, 0, 2, 1], qid=[1] * 4)
+    for loss, oracle in LOSSES:
+        point = objective_of(data, loss, C=1.0).at(np.ones(1))
+        value, slopes, _ = oracles.loss_at_scores(data, data.features[:, 0], oracle)
+        assert point.loss_value == pytest.approx(value, rel=1e-12)
+        assert point.loss_gradient == pytest.approx(data.features.T @ slopes, rel=1e-12)

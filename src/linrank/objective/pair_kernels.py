@@ -167,20 +167,37 @@ def _beyond(tree, level, count):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def bring_in_order(order, levels, weights, sorted_scores, query_starts, rows, sorted_levels, sorted_weights, centred):  # type: ignore[no-untyped-def]
-    """Bring a block's columns into sorted order; scores are centred at each query's middle document.
+def bring_in_order(order, levels, weights, query_starts, rows, sorted_levels, sorted_weights):  # type: ignore[no-untyped-def]
+    """Bring a block's columns into sorted order."""
+    for p in range(query_starts[-1]):
+        row = order[p]
+        rows[p] = row
+        sorted_levels[p] = levels[row]
+        sorted_weights[p] = weights[row]
 
-    Losses depend on differences only, and sums of small numbers lose fewer digits.
+
+@kernel
+def centre_scores(sorted_scores, sorted_levels, query_starts, margin, centred):  # type: ignore[no-untyped-def]
+    """Measure the scores from the first one of each *island*: positions that no pair within the margin leaves.
+
+    Losses depend on differences within pairs only, so each island may have a zero of its own; and the squares of small
+    numbers, which the value is made of, keep the digits that those of large ones lose. An island ends at a gap of at
+    least the margin, if nobody beyond it has a lower level than anybody before it.
     """
     for query in range(len(query_starts) - 1):
         first, last = query_starts[query], query_starts[query + 1]
-        middle = sorted_scores[(first + last) // 2] if last > first else 0.0
+        lowest_after = 2147483647.0
+        for p in range(last - 1, first - 1, -1):
+            lowest_after = min(lowest_after, float(sorted_levels[p]))
+            centred[p] = lowest_after
+        highest_before = -1.0
+        zero = 0.0
         for p in range(first, last):
-            row = order[p]
-            rows[p] = row
-            sorted_levels[p] = levels[row]
-            sorted_weights[p] = weights[row]
-            centred[p] = sorted_scores[p] - middle
+            apart = p == first or (sorted_scores[p] - sorted_scores[p - 1] >= margin and centred[p] >= highest_before)
+            if apart:
+                zero = sorted_scores[p]
+            highest_before = max(highest_before, float(sorted_levels[p]))
+            centred[p] = sorted_scores[p] - zero
 
 
 @kernel

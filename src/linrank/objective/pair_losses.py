@@ -117,7 +117,7 @@ class _MeasuredPairs:
     def _columns(self) -> tuple[NDArray[Any], ...]:
         documents, block = self.pairs.documents, self.pairs.documents.block
         return (
-            documents.rows, documents.weights, documents.scores, self.higher, self.lower, block.query_starts,
+            documents.rows, documents.weights, documents.centred, self.higher, self.lower, block.query_starts,
             block.query_weights,
         )  # fmt: skip
 

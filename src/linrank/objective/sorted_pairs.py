@@ -21,6 +21,8 @@ Both: TypeAlias = Callable[[Sweep, Sweep], tuple[NDArray[Any], NDArray[Any]]]
 
 # Up to this many levels one running sum a level is quicker than the tree; measured by benchmarks/levels.py.
 DIRECT_UP_TO = 3
+# No loss looks at pairs whose scores are farther apart than this in the right order.
+WIDEST_MARGIN = 1.0
 
 
 def one_after_the_other(first: Sweep, second: Sweep) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -51,26 +53,19 @@ class SortedPairs:
     levels: Indices
     weights: Vector
     scores: Vector
-    """Centred at each query's middle document."""
+    centred: Vector
+    """The scores, measured from a zero that the partners of a pair share."""
 
     @classmethod
     def of(cls, scores: Vector, block: QueryBlock, how: PairSums) -> SortedPairs:
         n = len(scores)
         order = np.empty(n, dtype=np.int64)
-        sorted_scores = np.empty(n)
-        order_ascending(scores, block.query_starts, order, sorted_scores)
-        made = cls(block, how, np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n))
+        made = cls(block, how, np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
+        order_ascending(scores, block.query_starts, order, made.scores)
         kernels.bring_in_order(
-            order,
-            block.levels,
-            block.document_weights,
-            sorted_scores,
-            block.query_starts,
-            made.rows,
-            made.levels,
-            made.weights,
-            made.scores,
+            order, block.levels, block.document_weights, block.query_starts, made.rows, made.levels, made.weights
         )
+        kernels.centre_scores(made.scores, made.levels, block.query_starts, WIDEST_MARGIN, made.centred)
         return made
 
     def within(self, margin: float) -> PairsWithin:
@@ -111,5 +106,5 @@ class PairsWithin:
         documents = self.documents
         packed = np.empty(len(documents.rows), dtype=np.complex128)
         packed.real = documents.weights
-        np.multiply(documents.weights, documents.scores, out=packed.imag)
+        np.multiply(documents.weights, documents.centred, out=packed.imag)
         return self.sums(packed)
