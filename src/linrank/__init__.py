@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
     from linrank.dataset.synthetic import make_ranking
     from linrank.errors import DataFormatError, LinrankError
+    from linrank.estimators.fenchel_rank import FenchelRank
+    from linrank.estimators.mcp_rank import MCPRank
     from linrank.estimators.query_k_fold import QueryKFold
     from linrank.estimators.rank_svm import RankSVM
     from linrank.estimators.rank_svm_cv import RankSVMCV
+    from linrank.estimators.sparse_rank import SparseRank
     from linrank.experiments.feature_path import feature_path
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 # Each public name and the module it is loaded from on first use: importing linrank costs milliseconds.
 _HOMES = {
     "DataFormatError": "errors",
+    "FenchelRank": "estimators.fenchel_rank",
+    "MCPRank": "estimators.mcp_rank",
+    "SparseRank": "estimators.sparse_rank",
     "LinrankError": "errors",
     "LinearModel": "model",
     "QueryKFold": "estimators.query_k_fold",
@@ -44,12 +50,15 @@ _HOMES = {
 
 __all__ = [
     "DataFormatError",
+    "FenchelRank",
     "LinearModel",
     "LinrankError",
+    "MCPRank",
     "QueryKFold",
     "RankSVM",
     "RankSVMCV",
     "RankingDataset",
+    "SparseRank",
     "__version__",
     "evaluate",
     "feature_path",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from linrank.errors import LinrankError
@@ -11,51 +14,107 @@ if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.dataset.scaling import Scaling
 
-METHODS = {"ranksvm": "exact linear RankSVM: w.w/2 + C * sum over all pairs of max(0, 1 - w.(x_i - x_j))^2"}
+# Each method, where its estimator lives, and what it minimises.
+METHODS = {
+    "ranksvm": ("rank_svm", "RankSVM", "penalty(w) + C * sum over all pairs of max(0, 1 - w.(x_i - x_j))^2"),
+    "sparserank": ("sparse_rank", "SparseRank", "the sum + l1 |w|_1, by accelerated proximal gradient"),
+    "fenchelrank": ("fenchel_rank", "FenchelRank", "the sum subject to |w|_1 <= radius, by Frank-Wolfe"),
+    "mcprank": ("mcp_rank", "MCPRank", "the sum + a concave penalty (mcp, log, lp), by reweighting"),
+    "minbatsrank": ("min_bat_s_rank", "MinBatSRank", "the sum + l1 |w|_1, online, a rate for each feature"),
+    "rsrank": ("rs_rank", "RSRank", "pairs weighed by their change of NDCG, L1 by truncated gradient"),
+}
 SCALINGS = ("none", "standard", "min-max", "max-abs", "query")
+
+# Options that are parameters of the estimator, by the same name or another.
+_SAME_NAME = ("C", "loss", "penalty", "pairs", "solver", "tol", "max_iter", "patience", "max_seconds")
+_OPTIONS = {**{name: name for name in _SAME_NAME}, "threads": "n_threads"}
 
 
 def add_method_options(parser: ArgumentParser) -> None:
     """Add what to minimise and how, with each default in parentheses."""
-    method = parser.add_argument_group("what is minimised")
-    method.add_argument("--method", choices=tuple(METHODS), default="ranksvm", help="(ranksvm)")
-    method.add_argument(
+    ranksvm = parser.add_argument_group("what ranksvm minimises")
+    ranksvm.add_argument(
         "--loss",
         choices=("squared_hinge", "hinge"),
-        default="squared_hinge",
         help="of a pair: max(0, 1 - margin)^2, or without the square (squared_hinge)",
     )
-    method.add_argument(
-        "--pairs", choices=("all", "adjacent"), default="all", help="all pairs, or of neighbouring labels only (all)"
-    )
-    method.add_argument(
+    ranksvm.add_argument("--penalty", choices=("l2", "l1", "elasticnet"), help="w.w/2, |w|_1, or half of each (l2)")
+    ranksvm.add_argument("--pairs", choices=("all", "adjacent"), help="all pairs, or of neighbouring labels only (all)")
+    ranksvm.add_argument("--solver", choices=("newton", "tron", "smoothed"), help="(newton; smoothed for the hinge)")
+    how = parser.add_argument_group("how")
+    how.add_argument(
         "--scaling",
         choices=SCALINGS,
         default="none",
         help="of the features, fitted on the training data and kept in the model (none)",
     )
-    how = parser.add_argument_group("how")
-    how.add_argument("--solver", choices=("newton", "tron", "smoothed"), help="(newton; smoothed for the hinge)")
     how.add_argument(
         "--tol",
         type=float,
         metavar="T",
         help="relative gap; for tron, the paper's gradient rule (1e-6; 1e-3; hinge 1e-3)",
     )
-    how.add_argument("--max-iter", type=int, default=100, metavar="N", help="(100)")
+    how.add_argument("--max-iter", type=int, metavar="N", help="(100 for ranksvm)")
     how.add_argument("--threads", type=int, metavar="N", help="the result is the same for any number (all)")
 
 
-def method_parameters(arguments: Namespace) -> dict[str, Any]:
-    """The options as parameters of the estimator."""
+def add_method_choice(parser: ArgumentParser) -> None:
+    """Add the choice of a method and the settings of those that are not ranksvm."""
+    width = max(map(len, METHODS))
+    says = "\n".join(f"  {name:<{width}}  {formula}" for name, (_, _, formula) in METHODS.items())
+    parser.epilog = (
+        f"{parser.epilog}\n\nmethods (the sum is over all preference pairs of max(0, 1 - margin)^2):\n{says}"
+    )
+    parser.add_argument("--method", choices=tuple(METHODS), default="ranksvm", help="(ranksvm)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the method, such as l1=10, radius=5 or passes=3; may be given several times",
+    )
+
+
+def given_parameters(arguments: Namespace) -> dict[str, Any]:
+    """The options that were given, as parameters of an estimator."""
     return {
-        "loss": arguments.loss,
-        "pairs": arguments.pairs,
-        "solver": arguments.solver,
-        "tol": arguments.tol,
-        "max_iter": arguments.max_iter,
-        "n_threads": arguments.threads,
+        parameter: value
+        for option, parameter in _OPTIONS.items()
+        if (value := getattr(arguments, option, None)) is not None
     }
+
+
+def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) -> Any:
+    """The estimator that was asked for, with what was set; what it does not have is refused."""
+    module, name, _ = METHODS[arguments.method]
+    estimator = getattr(import_module(f"linrank.estimators.{module}"), name)
+    known = inspect.signature(estimator).parameters
+    settings = {**given_parameters(arguments), **dict(_setting(text, known) for text in arguments.set)}
+    for parameter in settings:
+        if parameter not in known:
+            names = ", ".join(word for word in known if word != "progress")
+            raise LinrankError(f"{arguments.method} has no setting {parameter!r}; it has {names}.")
+    if "progress" in known:
+        settings["progress"] = progress
+    return estimator(**settings)
+
+
+def _setting(text: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, Any]:
+    """NAME=VALUE, with the value of the kind that the setting's default has."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise LinrankError(f"--set {text}: write NAME=VALUE, such as l1=10.")
+    default = known[name].default if name in known else None
+    if isinstance(default, bool):
+        if value not in ("true", "false"):
+            raise LinrankError(f"--set {text}: {name} is true or false.")
+        return name, value == "true"
+    if isinstance(default, str):
+        return name, value
+    try:
+        return name, int(value) if isinstance(default, int) else float(value)
+    except ValueError:
+        raise LinrankError(f"--set {text}: {name} is a number.") from None
 
 
 def fit_scaling_option(name: str, train: RankingDataset) -> Scaling | None:

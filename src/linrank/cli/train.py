@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
 from argparse import ArgumentParser, Namespace
@@ -10,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
-from linrank.cli.methods import add_method_options, fit_scaling_option, method_parameters, same_width, scaled
+from linrank.cli.methods import (
+    add_method_choice,
+    add_method_options,
+    fit_scaling_option,
+    make_ranker,
+    same_width,
+    scaled,
+)
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
-    from linrank.estimators.rank_svm import RankSVM
     from linrank.model import LinearModel
 
 MEASURES = "ndcg@1,3,5,10 map"
@@ -28,11 +35,12 @@ def parser() -> ArgumentParser:
         "ranksvm minimises  w.w/2 + C * sum over pairs (i above j) of max(0, 1 - w.(x_i - x_j))^2",
         "  linrank train train.txt                                   # writes train.model.json\n"
         "  linrank train train.txt model.json -C 0.1 --validate vali.txt --scaling standard\n"
-        "  linrank train train.parquet model.json --label grade --qid query --loss hinge",
+        "  linrank train train.parquet model.json --label grade --qid query --loss hinge\n"
+        "  linrank train train.txt sparse.json --method sparserank --set l1=50",
     )
     made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
     made.add_argument("model", nargs="?", help="file to write (the data's name with .model.json, in this folder)")
-    made.add_argument("-C", type=float, default=1.0, metavar="C", help="weight of the loss, a sum over pairs (1)")
+    made.add_argument("-C", type=float, metavar="C", help="weight of ranksvm's loss, a sum over pairs (1)")
     made.add_argument("--validate", metavar="DATA", help="judged data to measure the model on")
     made.add_argument(
         "--patience", type=int, metavar="N", help="stop after N iterations without a better NDCG@10 on --validate"
@@ -42,15 +50,16 @@ def parser() -> ArgumentParser:
     )
     made.add_argument("--quiet", action="store_true", help="do not print a line an iteration")
     made.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    add_method_choice(made)
     add_method_options(made)
     add_data_options(made)
     return made
 
 
 def run(arguments: Namespace) -> None:
-    from linrank.estimators.rank_svm import RankSVM
-
     out = model_path(arguments.data, arguments.model)
+    # Refused before the data is read.
+    make_ranker(arguments, None)
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
     started = time.perf_counter()
@@ -62,19 +71,13 @@ def run(arguments: Namespace) -> None:
     scaling = fit_scaling_option(arguments.scaling, train)
     train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
-    ranker = RankSVM(
-        arguments.C,
-        **method_parameters(arguments),
-        patience=arguments.patience,
-        max_seconds=arguments.max_seconds,
-        progress=None if quiet else lambda line: console().print(str(line)),
-    )
+    ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
     validation: dict[str, Any] = {}
     if vali_scaled is not None:
         validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
     started = time.perf_counter()
     try:
-        ranker.fit(**training_arguments(train_scaled), **validation)
+        fit(ranker, train_scaled, validation)
         interrupted = False
     except KeyboardInterrupt:
         if not hasattr(ranker, "coef_"):
@@ -89,19 +92,20 @@ def run(arguments: Namespace) -> None:
         raise KeyboardInterrupt
 
 
-def training_arguments(train: RankingDataset) -> dict[str, Any]:
-    """What `fit` is called with: everything the data carries."""
-    return {
-        "X": train.features,
-        "y": train.labels,
-        "qid": train.qid,
-        "sample_weight": train.document_weights,
-        "query_weight": train.query_weights,
-    }
+def fit(ranker: Any, train: RankingDataset, validation: dict[str, Any]) -> None:
+    """Train with everything the data carries; weights that a method has no use for are refused, not ignored."""
+    weights = {"sample_weight": train.document_weights, "query_weight": train.query_weights}
+    weights = {name: values for name, values in weights.items() if values is not None}
+    known = inspect.signature(ranker.fit).parameters
+    for name in weights:
+        if name not in known:
+            raise LinrankError(f"{ranker.method} does not take weights of this kind ({name}). Leave them out.")
+    watched = {name: value for name, value in validation.items() if name in known}
+    ranker.fit(train.features, train.labels, qid=train.qid, **weights, **watched)
 
 
 def model_path(data: str, model: str | None) -> Path:
-    """Where the model goes; refused before any work if it cannot go there, or would take the place of something else."""
+    """Where the model goes; refused before any work if it cannot go there, or would replace something else."""
     out = Path(model) if model else Path(_without_endings(Path(data)) + ".model.json")
     if not out.parent.is_dir():
         raise LinrankError(f"{out.parent}: no such folder. Make it first.")
@@ -122,40 +126,45 @@ def _without_endings(path: Path) -> str:
     return name
 
 
-def training_summary(ranker: RankSVM, train: RankingDataset, seconds: float, reading: float) -> dict[str, Any]:
-    """What a model remembers of its training."""
+def training_summary(ranker: Any, train: RankingDataset, seconds: float, reading: float) -> dict[str, Any]:
+    """What a model remembers of its training; what a method does not know is left out."""
+    import numpy as np
+
     from linrank.dataset.summary import count_pairs
 
-    solution = ranker.solution_
-    return {
-        "objective": solution.value,
-        "certified_gap": solution.certified_gap,
-        "estimated_gap": solution.estimated_gap,
-        "gradient_norm": solution.gradient_norm,
-        "iterations": solution.iterations,
-        "cg_steps": solution.inner_iterations,
-        "converged": solution.converged,
-        "message": solution.message,
+    solution = getattr(ranker, "solution_", None)
+    known = {
+        "objective": getattr(ranker, "objective_", None),
+        "certified_gap": getattr(ranker, "gap_", None),
+        "estimated_gap": getattr(solution, "estimated_gap", None),
+        "gradient_norm": getattr(solution, "gradient_norm", None),
+        "iterations": int(ranker.n_iter_),
+        "cg_steps": getattr(solution, "inner_iterations", None),
+        "converged": getattr(solution, "converged", None),
+        "message": getattr(solution, "message", None),
+        "features_used": int(np.count_nonzero(ranker.coef_)),
         "queries": train.n_queries,
         "documents": train.n_documents,
         "pairs": int(count_pairs(train).sum()),
         "training_seconds": round(seconds, 4),
         "reading_seconds": round(reading, 4),
     }
+    return {name: value for name, value in known.items() if value is not None and value != np.inf}
 
 
 def to_model(
-    ranker: RankSVM, train: RankingDataset, scaling: Any, summary: dict[str, Any], **parameters: Any
+    ranker: Any, train: RankingDataset, scaling: Any, summary: dict[str, Any], **parameters: Any
 ) -> LinearModel:
     """The model with everything it should remember."""
     plain = {**ranker.to_model().parameters, **parameters}
-    return ranker.to_model(
+    made: LinearModel = ranker.to_model(
         feature_names=train.names,
         scaling=scaling,
         training=summary,
         data_fingerprint=train.fingerprint(),
         parameters=plain,
     )
+    return made
 
 
 def show_training(
@@ -176,12 +185,15 @@ def show_training(
         return
     print_ = console().print
     print_(f"\n{out}", style="bold")
-    print_(f"  {model.method}      {model.objective}")
-    print_(f"  objective     {summary['objective']:.10g}    {summary['message']}")
-    print_(
-        f"  certified     within {summary['certified_gap'] / max(summary['objective'], 1e-300):.1e} of the least value"
-    )
-    print_(f"  |gradient|    {summary['gradient_norm']:.3e}")
+    print_(f"  {model.method:<13} {model.objective}")
+    if "objective" in summary:
+        print_(f"  objective     {summary['objective']:.10g}    {summary.get('message', '')}".rstrip())
+        if "certified_gap" in summary:
+            share = summary["certified_gap"] / max(summary["objective"], 1e-300)
+            print_(f"  certified     within {share:.1e} of the least value")
+    if "gradient_norm" in summary:
+        print_(f"  |gradient|    {summary['gradient_norm']:.3e}")
+    print_(f"  features      {summary['features_used']} of {model.n_features} have a weight")
     print_(f"  trained on    {counted(summary['pairs'], 'pair')} of {counted(summary['documents'], 'document')}")
     print_(f"  seconds       {summary['training_seconds']:.2f} training, {summary['reading_seconds']:.2f} reading")
     shown = table(None, "data", *map(str, measures))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
-from linrank.cli.methods import add_method_options, fit_scaling_option, method_parameters, same_width, scaled
-from linrank.cli.train import model_path, show_training, to_model, training_arguments, training_summary
+from linrank.cli.methods import add_method_options, fit_scaling_option, given_parameters, same_width, scaled
+from linrank.cli.train import fit, model_path, show_training, to_model, training_summary
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ def run(arguments: Namespace) -> None:
         random_state=arguments.seed,
         eval_measure=arguments.measure,
         progress=None if arguments.json else lambda line: console().print(str(line)),
-        **method_parameters(arguments),
+        **given_parameters(arguments),
     )
     validation: dict[str, Any] = {}
     if vali_scaled is not None:
         validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
     started = time.perf_counter()
-    ranker.fit(**training_arguments(train_scaled), **validation)
+    fit(ranker, train_scaled, validation)
     summary = training_summary(ranker, train, time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary, C=ranker.C_)
     model.save(out)

@@ -50,7 +50,8 @@ class L1:
 
     def shrunk(self, weights: Vector, step: Vector | float) -> Vector:
         """The proximal step: each weight moved towards zero by step x threshold, and no further than zero."""
-        return np.sign(weights) * np.maximum(np.abs(weights) - step * self.thresholds, 0.0)
+        # Zero is added so that no weight is -0.
+        return np.sign(weights) * np.maximum(np.abs(weights) - step * self.thresholds, 0.0) + 0.0
 
     def least_subgradient(self, weights: Vector, gradient: Vector) -> Vector:
         """The shortest of all gradient + subgradients of the penalty: zero where the sum is at its minimum."""

@@ -30,7 +30,7 @@ def dual_value(point: EvaluatedPoint, penalty: L1, free: NDArray[np.bool_] | Non
         return 2 * C * sums - C * squares - float(beyond @ beyond) / (2 * strength)
     # The largest share of a that keeps within the thresholds, but no more than is best.
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(pull > thresholds, thresholds / pull, np.inf).min(initial=np.inf)
+        room = np.where(pull > 0.0, thresholds / pull, np.inf).min(initial=np.inf)
     best = sums / squares if squares > 0.0 else 0.0
     share = max(0.0, min(float(room), best))
     return 2 * C * share * sums - C * share * share * squares

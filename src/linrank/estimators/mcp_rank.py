@@ -1,0 +1,134 @@
+"""MCPRank: the squared hinge on all preference pairs with a concave penalty, for fewer features at less bias."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.errors import LinrankError
+from linrank.estimators.sparse_rank import BatchSparseRanker, check_positive
+from linrank.objective.concave_penalties import MCP, ConcavePenalty, Log, Lp
+from linrank.objective.objective import RankingObjective
+from linrank.objective.penalties import L1
+from linrank.solvers.proximal_gradient import ProximalGradient
+from linrank.solvers.reweighted_l1 import ReweightedL1
+from linrank.solvers.solution import Iteration, Solution, Watch
+
+_FORMULAS = {
+    "mcp": "l1 * |w_j| - w_j^2 / (2 * shape) up to |w_j| = shape * l1, constant beyond",
+    "log": "l1 * shape * log(1 + |w_j| / shape)",
+    "lp": "l1 * ((|w_j| + smoothing)^shape - smoothing^shape)",
+}
+_DEFAULT_POWER = 0.5
+# Weights a hundred times smaller than usual are as good as zero to the lp penalty.
+_SMOOTHING_SHARE = 0.01
+
+
+class MCPRank(BatchSparseRanker):
+    """The squared hinge with a concave penalty, by reweighted L1 from the L1 solution (Laporte et al., 2014).
+
+    Minimises `sum max(0, 1 - w.(x_i - x_j)) ** 2 + sum_j p(|w_j|)` over the weights w; the first sum is over the pairs
+    of documents of one query of which the first has the higher label. The penalty p is one of
+
+    - "mcp": `l1 |w| - w^2 / (2 shape)` up to the knee `|w| = shape l1`, and constant beyond;
+    - "log": `l1 shape log(1 + |w| / shape)`, whose slope falls from l1 at zero to half of that at `|w| = shape`;
+    - "lp": `l1 ((|w| + e)^shape - e^shape)`, where e is a hundredth of the mean size of the L1 solution's weights.
+
+    The problem is not convex. The start is the solution for `l1 |w|_1`, so the result is always the same one: a point
+    where the first-order condition holds, and where the objective is no greater than at the start.
+
+    Parameters
+    ----------
+    l1 : float, default=1.0
+        Strength of the penalty (the paper's lambda), beside a sum over pairs: it grows with the data.
+    shape : float, default=None
+        For "mcp" and "log" by default such that the knee (`shape l1`), or the point of half the slope (`shape`), is the
+        mean size of the non-zero weights of the L1 solution. For "lp" the power, below 1, by default 0.5.
+    penalty : {"mcp", "log", "lp"}, default="mcp"
+    tol : float, default=1e-4
+        How far from zero the least subgradient may be in its largest entry, relative to the largest entry of the
+        gradient at w = 0. Also the relative duality gap of the L1 solution.
+    max_iter : int, default=100
+        Reweighted problems to solve at most.
+    n_threads : int, default=None
+        All processors. The result is the same to the last bit for any number.
+    progress : callable, default=None
+        Called with an `Iteration` (prints as one line) after each reweighting.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        With exact zeros.
+    objective_ : float
+        The value of the objective.
+    penalty_ : MCP, Log or Lp
+        The penalty with the numbers used.
+    n_iter_ : int
+    history_ : tuple of Iteration
+        Its `gap` is what `tol` is compared with: nothing certifies a gap where the problem is not convex.
+    solution_ : Solution
+
+    Examples
+    --------
+    >>> from linrank import make_ranking
+    >>> from linrank.estimators.mcp_rank import MCPRank
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = MCPRank(l1=500).fit(data.features, data.labels, qid=data.qid)
+    >>> model.penalty_.strength
+    500
+    """
+
+    method = "mcprank"
+
+    def __init__(
+        self,
+        l1: float = 1.0,
+        shape: float | None = None,
+        *,
+        penalty: str = "mcp",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        n_threads: int | None = None,
+        progress: Callable[[Iteration], object] | None = None,
+    ) -> None:
+        self.l1 = l1
+        self.shape = shape
+        self.penalty = penalty
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @property
+    def objective(self) -> str:  # type: ignore[override]
+        return f"sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + sum over j of {_FORMULAS[self.penalty]}"
+
+    def _check(self) -> None:
+        check_positive("l1", self.l1, "for weights without zeros there is RankSVM.")
+        if self.penalty not in _FORMULAS:
+            raise LinrankError(f"penalty={self.penalty!r}; use one of 'mcp', 'log', 'lp'.")
+        if self.shape is not None:
+            check_positive("shape", self.shape, "it says how soon the penalty bends, and None chooses it.")
+            if self.penalty == "lp" and self.shape >= 1.0:
+                raise LinrankError(f"shape={self.shape}; the power of 'lp' must be below 1. For 1 there is SparseRank.")
+
+    def _solve(self, objective: RankingObjective, watch: Watch | None) -> Solution:
+        first = ProximalGradient(L1(self.l1), self.tol).minimize(objective)
+        self.penalty_ = self._penalty(first.weights)
+        if first.interrupted:
+            # The loss is known at the last point; the gap was that of another penalty.
+            value = first.value - L1(self.l1).value(first.weights) + self.penalty_.value(first.weights)
+            return replace(first, value=value, certified_gap=np.inf)
+        return ReweightedL1(self.penalty_, self.tol, self.max_iter).minimize(objective, first.weights, watch=watch)
+
+    def _penalty(self, l1_solution: Vector) -> ConcavePenalty:
+        sizes = np.abs(l1_solution[l1_solution != 0.0])
+        usual = float(np.mean(sizes)) if len(sizes) else 1.0
+        if self.penalty == "lp":
+            return Lp(self.l1, _DEFAULT_POWER if self.shape is None else self.shape, _SMOOTHING_SHARE * usual)
+        if self.penalty == "log":
+            return Log(self.l1, usual if self.shape is None else self.shape)
+        return MCP(self.l1, usual / self.l1 if self.shape is None else self.shape)

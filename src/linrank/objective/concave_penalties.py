@@ -1,0 +1,84 @@
+"""Penalties that are concave in |w_j|: they press small weights to zero and hardly shrink large ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.objective.penalties import L1
+
+
+class ConcavePenalty(Protocol):
+    """A sum over features of p(|w_j|), with p concave and p(0) = 0."""
+
+    @property
+    def strength(self) -> float:
+        """The strength of the L1 penalty it is compared with, and started from."""
+        ...
+
+    def value(self, weights: Vector) -> float:
+        """The penalty at the weights."""
+        ...
+
+    def slopes(self, weights: Vector) -> Vector:
+        """The derivative p'(|w_j|) for each feature; at zero, the one from the right."""
+        ...
+
+
+@dataclass(frozen=True)
+class MCP:
+    """The minimax concave penalty: slope strength - |w| / shape as far as |w| = shape x strength, then flat.
+
+    Sum over j of strength |w_j| - w_j² / (2 shape) before that knee, and shape x strength² / 2 beyond it.
+    """
+
+    strength: float
+    shape: float
+
+    def value(self, weights: Vector) -> float:
+        sizes = np.minimum(np.abs(weights), self.shape * self.strength)
+        return float(np.sum(self.strength * sizes - 0.5 * sizes * sizes / self.shape))
+
+    def slopes(self, weights: Vector) -> Vector:
+        return np.maximum(0.0, self.strength - np.abs(weights) / self.shape)
+
+
+@dataclass(frozen=True)
+class Log:
+    """strength x shape x the sum of log(1 + |w_j| / shape): the slope is strength at 0, half of it at |w| = shape."""
+
+    strength: float
+    shape: float
+
+    def value(self, weights: Vector) -> float:
+        return self.strength * self.shape * float(np.sum(np.log1p(np.abs(weights) / self.shape)))
+
+    def slopes(self, weights: Vector) -> Vector:
+        return self.strength / (1.0 + np.abs(weights) / self.shape)
+
+
+@dataclass(frozen=True)
+class Lp:
+    """strength x the sum of (|w_j| + smoothing)^power - smoothing^power, 0 < power < 1.
+
+    Without the smoothing the slope at zero would be infinite, and a weight once zero could never leave.
+    """
+
+    strength: float
+    power: float
+    smoothing: float
+
+    def value(self, weights: Vector) -> float:
+        powers = (np.abs(weights) + self.smoothing) ** self.power
+        return self.strength * float(np.sum(powers - self.smoothing**self.power))
+
+    def slopes(self, weights: Vector) -> Vector:
+        return self.strength * self.power * (np.abs(weights) + self.smoothing) ** (self.power - 1.0)
+
+
+def tangent(penalty: ConcavePenalty, weights: Vector) -> L1:
+    """The L1 penalty with the slopes of a concave one at the weights: plus a constant, it is nowhere below it."""
+    return L1(1.0, penalty.slopes(weights))

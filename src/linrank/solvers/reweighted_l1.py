@@ -1,0 +1,78 @@
+"""Concave penalties by a sequence of L1 penalties, each touching the concave one at the last solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.objective.concave_penalties import ConcavePenalty, tangent
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.objective.penalties import L1
+from linrank.solvers.proximal_gradient import ProximalGradient, check_squared_hinge, largest_l1
+from linrank.solvers.solution import Journal, Solution, Watch
+
+# An inner problem begins as far from its first-order condition as the whole is, and is solved until this share is left.
+_LEFT = 0.1
+
+
+@dataclass(frozen=True)
+class ReweightedL1:
+    """Minimises C x the sum of the squared hinge + a concave penalty; stops where the first-order condition holds.
+
+    What is measured is the largest entry of the least subgradient: |g_j + sign(w_j) p'(|w_j|)| where w_j is not zero,
+    max(0, |g_j| - p'(0)) where it is. It must be at most `tolerance` x max_j |g_j| at w = 0. The problem is not convex:
+    the point found depends on the start, and no gap can be certified.
+
+    Each iteration solves the L1 problem whose thresholds are the slopes of the penalty at the last point. It is nowhere
+    below the concave one and touches it there, so the objective never rises.
+    """
+
+    penalty: ConcavePenalty
+    tolerance: float = 1e-4
+    max_iterations: int = 100
+    max_seconds: float = np.inf
+
+    def minimize(
+        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
+    ) -> Solution:
+        """Minimise the objective plus the penalty, from the L1 solution unless told; Ctrl-C ends at the last point."""
+        check_squared_hinge(objective)
+        journal = Journal(watch, self.max_seconds)
+        try:
+            if start is None:
+                start = ProximalGradient(L1(self.penalty.strength)).minimize(objective).weights
+            top = largest_l1(objective.at(np.zeros(objective.data.n_features)))
+            return self._run(objective.at(start), top, journal)
+        except KeyboardInterrupt:
+            return journal.solution("interrupted", interrupted=True)
+
+    def _run(self, point: EvaluatedPoint, top: float, journal: Journal) -> Solution:
+        inner = 0
+        for _ in range(self.max_iterations):
+            distance, stop = self._note(point, top, journal, inner)
+            if distance <= self.tolerance * top:
+                return journal.solution("the first-order condition holds to the tolerance", converged=True)
+            if stop:
+                return journal.solution(stop)
+            # The gap is no rule here: a feature beyond MCP's knee is free, and the dual point shrinks to nothing.
+            solver = ProximalGradient(
+                tangent(self.penalty, point.weights), tolerance=0.0, subgradient_tolerance=_LEFT * distance
+            )
+            before = point.weights
+            solution, point = solver.continue_from(point, Journal(max_seconds=self.max_seconds))
+            inner = solution.inner_iterations
+            if np.array_equal(point.weights, before):
+                return journal.solution("no step lowers the objective: the limit of float64", converged=True)
+        self._note(point, top, journal, inner)
+        return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
+
+    def _note(self, point: EvaluatedPoint, top: float, journal: Journal, inner: int) -> tuple[float, str | None]:
+        least = tangent(self.penalty, point.weights).least_subgradient(point.weights, point.gradient)
+        distance = float(np.max(np.abs(least)))
+        value = point.value + self.penalty.value(point.weights)
+        return distance, journal.note(
+            point.weights, value, float(np.linalg.norm(least)), gap=np.inf, certified_gap=np.inf, inner=inner, step=1.0,
+            shown=distance / top if top > 0.0 else 0.0,
+        )  # fmt: skip

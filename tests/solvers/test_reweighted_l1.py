@@ -1,0 +1,143 @@
+"""Concave penalties: downhill all the way, to where the first-order condition holds."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+
+import oracles
+from linrank import LinrankError, RankingDataset, make_ranking
+from linrank.executors.local import Threads
+from linrank.objective.concave_penalties import MCP, Log, Lp
+from linrank.objective.objective import RankingObjective
+from linrank.objective.pair_losses import Hinge, SquaredHinge
+from linrank.objective.penalties import L1, L2
+from linrank.objective.placement import PlacedData
+from linrank.solvers.proximal_gradient import ProximalGradient, largest_l1
+from linrank.solvers.reweighted_l1 import ReweightedL1
+
+DATA, _ = make_ranking(12, 8, 6)
+
+
+def objective_of(data, executor=None):
+    return RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(data, executor or Threads(1)))
+
+
+OBJECTIVE = objective_of(DATA)
+TOP = largest_l1(OBJECTIVE.at(np.zeros(6)))
+PENALTIES = [MCP(0.1 * TOP, 2.0 / TOP), Log(0.1 * TOP, 0.1), Lp(0.03 * TOP, 0.5, 1e-3)]
+
+
+def slow_objective(penalty, weights):
+    scores = oracles.dense(DATA.features) @ weights
+    value, slopes, _ = oracles.loss_at_scores(DATA, scores, oracles.squared_hinge)
+    return value + penalty.value(weights), oracles.dense(DATA.features).T @ slopes
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
+def test_the_first_order_condition_holds_where_it_stops(penalty):
+    solution = ReweightedL1(penalty, 1e-7).minimize(OBJECTIVE)
+    assert solution.converged
+    value, gradient = slow_objective(penalty, solution.weights)
+    assert solution.value == pytest.approx(value, rel=1e-12)
+    slopes = penalty.slopes(solution.weights)
+    assert 0 < np.count_nonzero(solution.weights) < 6
+    for weight, slope, pull in zip(solution.weights, gradient, slopes, strict=True):
+        if weight:
+            assert slope == pytest.approx(-np.sign(weight) * pull, abs=2e-7 * TOP)
+        else:
+            assert abs(slope) <= pull + 2e-7 * TOP
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
+def test_no_point_nearby_is_lower(penalty):
+    solution = ReweightedL1(penalty, 1e-8).minimize(OBJECTIVE)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        nearby = solution.weights + 1e-4 * rng.standard_normal(6)
+        assert slow_objective(penalty, nearby)[0] >= solution.value * (1 - 1e-12)
+    support = solution.weights != 0.0
+
+    def on_support(part):
+        weights = np.zeros(6)
+        weights[support] = part
+        return slow_objective(penalty, weights)[0]
+
+    polished = optimize.minimize(on_support, solution.weights[support], method="Nelder-Mead", options={"maxiter": 200})
+    assert polished.fun >= solution.value * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
+def test_the_objective_never_rises_and_begins_at_the_l1_solution(penalty):
+    first = ProximalGradient(L1(penalty.strength)).minimize(OBJECTIVE).weights
+    visited = []
+    solution = ReweightedL1(penalty, 1e-7).minimize(OBJECTIVE, watch=lambda line, weights: visited.append(weights))
+    assert visited[0].tobytes() == first.tobytes()
+    values = [line.value for line in solution.history]
+    assert len(values) > 2
+    assert all(after <= before * (1 + 1e-13) for before, after in pairwise(values))
+    assert solution.value < slow_objective(penalty, first)[0]
+    given_start = ReweightedL1(penalty, 1e-7).minimize(OBJECTIVE, first)
+    assert given_start.weights.tobytes() == solution.weights.tobytes()
+
+
+def test_a_concave_penalty_shrinks_large_weights_less_than_l1_does():
+    l1 = ProximalGradient(L1(0.1 * TOP), 1e-9).minimize(OBJECTIVE).weights
+    solution = ReweightedL1(PENALTIES[0], 1e-7).minimize(OBJECTIVE)
+    assert np.count_nonzero(solution.weights) <= np.count_nonzero(l1)
+    assert OBJECTIVE.at(solution.weights).value < OBJECTIVE.at(l1).value
+    knee = PENALTIES[0].shape * PENALTIES[0].strength
+    free = np.abs(solution.weights) > knee
+    assert free.any()
+    # Beyond the knee nothing pulls: the loss alone decides.
+    assert np.abs(OBJECTIVE.at(solution.weights).gradient[free]).max() < 1e-6 * TOP
+
+
+def test_an_mcp_with_a_far_knee_is_the_l1_penalty():
+    l1 = ProximalGradient(L1(0.1 * TOP), 1e-12).minimize(OBJECTIVE).weights
+    solution = ReweightedL1(MCP(0.1 * TOP, 1e9), 1e-8).minimize(OBJECTIVE)
+    np.testing.assert_allclose(solution.weights, l1, rtol=1e-4, atol=1e-8)
+
+
+def test_at_the_largest_l1_everything_stays_zero():
+    for penalty in (MCP(TOP, 1.0 / TOP), Log(TOP, 0.1)):
+        solution = ReweightedL1(penalty).minimize(OBJECTIVE)
+        assert solution.weights.tolist() == [0.0] * 6
+        assert solution.converged
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
+def test_dense_and_sparse_agree_and_any_number_of_threads_gives_the_same_bits(penalty):
+    found = []
+    for n_threads in (1, 2, 3):
+        with Threads(n_threads) as executor:
+            found.append(ReweightedL1(penalty).minimize(objective_of(DATA, executor)).weights)
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+    thin = RankingDataset.from_arrays(sparse.csr_array(DATA.features), DATA.labels, qid=DATA.qid)
+    np.testing.assert_allclose(ReweightedL1(penalty).minimize(objective_of(thin)).weights, found[0], rtol=1e-6)
+
+
+def test_time_iterations_the_watcher_and_ctrl_c_end_it():
+    penalty = PENALTIES[0]
+    assert "out of time" in ReweightedL1(penalty, 1e-9, max_seconds=0.0).minimize(OBJECTIVE).message
+    assert "out of iterations" in ReweightedL1(penalty, 1e-9, 1).minimize(OBJECTIVE).message
+    assert "validation" in ReweightedL1(penalty, 1e-9).minimize(OBJECTIVE, watch=lambda line, weights: True).message
+
+    def press_ctrl_c(line, weights):
+        if line.number == 1:
+            raise KeyboardInterrupt
+
+    stopped = ReweightedL1(penalty, 1e-9).minimize(OBJECTIVE, watch=press_ctrl_c)
+    assert stopped.interrupted
+    assert len(stopped.history) == 2
+    assert stopped.certified_gap == np.inf
+
+
+def test_data_without_pairs_and_other_losses():
+    data = RankingDataset.from_arrays(np.ones((3, 2)), [1, 1, 1], qid=[1, 1, 2])
+    solution = ReweightedL1(PENALTIES[0]).minimize(objective_of(data))
+    assert solution.weights.tolist() == [0.0, 0.0]
+    assert solution.converged
+    with pytest.raises(LinrankError, match="SquaredHinge"):
+        ReweightedL1(PENALTIES[0]).minimize(RankingObjective(Hinge(), L2(0.0), 1.0, PlacedData.of(DATA, Threads(1))))
