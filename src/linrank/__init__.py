@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from linrank.errors import DataFormatError, LinrankError
     from linrank.estimators.fenchel_rank import FenchelRank
     from linrank.estimators.mcp_rank import MCPRank
+    from linrank.estimators.min_bat_s_rank import MinBatSRank
+    from linrank.estimators.ndcg_reduction import NDCGReduction
     from linrank.estimators.query_k_fold import QueryKFold
     from linrank.estimators.rank_svm import RankSVM
     from linrank.estimators.rank_svm_cv import RankSVMCV
+    from linrank.estimators.rs_rank import RSRank
     from linrank.estimators.sparse_rank import SparseRank
     from linrank.experiments.feature_path import feature_path
     from linrank.measures import evaluate, parse_measure, parse_measures
@@ -30,6 +33,9 @@ _HOMES = {
     "FenchelRank": "estimators.fenchel_rank",
     "MCPRank": "estimators.mcp_rank",
     "SparseRank": "estimators.sparse_rank",
+    "RSRank": "estimators.rs_rank",
+    "NDCGReduction": "estimators.ndcg_reduction",
+    "MinBatSRank": "estimators.min_bat_s_rank",
     "LinrankError": "errors",
     "LinearModel": "model",
     "QueryKFold": "estimators.query_k_fold",
@@ -54,7 +60,10 @@ __all__ = [
     "LinearModel",
     "LinrankError",
     "MCPRank",
+    "MinBatSRank",
+    "NDCGReduction",
     "QueryKFold",
+    "RSRank",
     "RankSVM",
     "RankSVMCV",
     "RankingDataset",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
+from linrank.estimators.min_bat_s_rank import MinBatSRank
 from linrank.estimators.rank_svm import RankSVM
+from linrank.estimators.rs_rank import RSRank
 from linrank.executors.local import Threads
 from linrank.measures import evaluate, parse_measures
 from linrank.objective.objective import RankingObjective
@@ -45,8 +48,17 @@ def use_every_kernel() -> None:
 
 def _use_training(data: RankingDataset, weights: Vector) -> None:
     fit_scaling("query", data).apply(data.features, data.queries)
-    for loss in ("squared_hinge", "hinge"):
-        RankSVM(loss=loss).fit(data.features, data.labels, qid=data.qid)
+    with warnings.catch_warnings():
+        # A little data is not worth converging on.
+        warnings.simplefilter("ignore")
+        for ranker in (
+            RankSVM(),
+            RankSVM(loss="hinge"),
+            RankSVM(penalty="l1"),
+            RSRank(max_iter=2),
+            MinBatSRank(passes=1),
+        ):
+            ranker.fit(data.features, data.labels, qid=data.qid)
     with Threads(1) as executor:
         point = RankingObjective(SquaredHinge(), L2(), 1.0, PlacedData.of(data, executor)).at(weights)
         point.hessian_diagonal_bound()

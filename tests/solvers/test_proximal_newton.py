@@ -44,7 +44,7 @@ def test_it_stops_where_no_subgradient_is_left(name, strength, share):
     least = penalty.least_subgradient(solution.weights, point.gradient)
     assert np.abs(least).max() <= 1e-3 * penalty.strength
     assert solution.value == pytest.approx(point.value + penalty.value(solution.weights), rel=1e-12)
-    assert 0 < np.count_nonzero(solution.weights)
+    assert np.count_nonzero(solution.weights) > 0
     if share == 0.5:
         assert np.count_nonzero(solution.weights) < DATA[name].n_features / 2
 

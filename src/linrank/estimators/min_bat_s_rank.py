@@ -1,0 +1,256 @@
+"""MinBatSRank: a sparse ranker that learns online, query after query."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linrank.errors import DataFormatError, LinrankError
+from linrank.estimators.base import LinearRanker
+from linrank.solvers.ftrl import FTRL, FTRLState, QueriesByLabel
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass over the data: a line of `history_`."""
+
+    number: int
+    loss: float
+    """Of each batch, measured before learning from it; their sum."""
+    pairs: float
+    """The weight of the pairs of all batches."""
+    batches: int
+    """Learnt from so far."""
+    features: int
+    """With a weight other than 0, after the pass."""
+    seconds: float
+
+    @property
+    def mean_loss(self) -> float:
+        """The loss of a pair."""
+        return self.loss / self.pairs if self.pairs > 0.0 else 0.0
+
+    def __str__(self) -> str:
+        return f"pass {self.number:3d}  loss {self.loss:.6e}  a pair {self.mean_loss:.4f}  features {self.features}"
+
+
+class MinBatSRank(LinearRanker):
+    """Sparse ranking by mini-batches and FTRL-proximal, with a learning rate for each feature (Cheng et al., 2018).
+
+    Follows `sum max(0, 1 - w.(x_i - x_j)) ** 2 + l1 |w|_1` online: the sum is over the pairs of documents of one query
+    of which the first has the higher label, and each query moves the weights once a pass. It reads the data `passes`
+    times and stops; it need not be at the minimum then.
+
+    Parameters
+    ----------
+    l1 : float, default=1.0
+        The paper's lambda: a feature whose sum of gradients stays within it has the weight 0.
+    learning_rate : float, default=0.1
+        The paper's gamma.
+    rho : float, default=1.0
+        The paper's rho, which keeps the first steps short.
+    passes : int, default=5
+        How many times `fit` reads the data.
+    feature_rates : bool, default=True
+        A learning rate for each feature, by its own past gradients; False is the paper's MinBatSRank-Nonfea, with the
+        rate learning_rate / sqrt(t) for all features in batch t. Its steps are as long as the gradients, which are sums
+        over pairs: it needs far smaller learning rates.
+    batch_pairs : int, default=None
+        A batch is this many pairs of a query, drawn with replacement; by default it is all of them.
+    shuffle : bool, default=True
+        Whether `fit` takes the queries in a new random order in each pass.
+    random_state : int, RandomState or None, default=0
+        Seeds the shuffling and the drawing of pairs.
+    progress : callable, default=None
+        Called with a `Pass` (prints as one line) after each pass of `fit`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        `partial_fit` changes it in place.
+    objective_ : float
+        The loss of the last pass, or of the last call of `partial_fit`, each batch measured before learning from it,
+        plus l1 |w|_1: an honest estimate, since no batch was known when it was measured for the first time.
+    n_iter_ : int
+        The number of batches learnt from: queries without a pair are none.
+    n_features_used_ : int
+        How many weights are not 0.
+    history_ : tuple of Pass
+        One for each pass of `fit`, or one for the last call of `partial_fit`.
+    state_ : FTRLState
+
+    Examples
+    --------
+    >>> from linrank import MinBatSRank, make_ranking
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = MinBatSRank(l1=100.0).fit(data.features, data.labels, qid=data.qid)
+    >>> model.n_iter_
+    500
+    """
+
+    method = "minbatsrank"
+    objective = "l1 * |w|_1 + sum over pairs of max(0, 1 - w.(x_i - x_j))^2, followed online"
+    history_: tuple[Pass, ...]
+
+    __metadata_request__partial_fit = {"qid": True}
+
+    def __init__(
+        self,
+        l1: float = 1.0,
+        learning_rate: float = 0.1,
+        rho: float = 1.0,
+        passes: int = 5,
+        *,
+        feature_rates: bool = True,
+        batch_pairs: int | None = None,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        progress: Callable[[Pass], object] | None = None,
+    ) -> None:
+        self.l1 = l1
+        self.learning_rate = learning_rate
+        self.rho = rho
+        self.passes = passes
+        self.feature_rates = feature_rates
+        self.batch_pairs = batch_pairs
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.progress = progress
+
+    @property
+    def n_features_used_(self) -> int:
+        return int(np.count_nonzero(self.coef_))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+    ) -> Self:
+        """Train on documents X with labels y, from the beginning, in `passes` passes.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels, any finite numbers; higher is better
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : one weight a document; a pair weighs the product of its two
+        query_weight : one weight a query, in order of first appearance; multiplies its gradient
+        """
+        method = self._method()
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        data = QueriesByLabel.of(dataset)
+        state = self._begin(dataset.n_features)
+        for number in range(self.passes):
+            order = np.arange(dataset.n_queries)
+            line = self._learn(method, data, state.random.permutation(order) if self.shuffle else order, number)
+            self.history_ = (*self.history_, line)
+            if self.progress is not None:
+                self.progress(line)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+    ) -> Self:
+        """Learn once from some whole queries, in the order given; the arguments are those of `fit`.
+
+        However a stream of queries is cut into calls, the weights are the same to the last bit.
+        """
+        method = self._method()
+        known = hasattr(self, "state_")
+        if known:
+            # Other columns than before are refused here; what follows would take them for the first ones.
+            validate_data(self, X, reset=False, skip_check_array=True)
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        if not known:
+            self._begin(dataset.n_features)
+        self.history_ = (self._learn(method, QueriesByLabel.of(dataset), np.arange(dataset.n_queries)),)
+        return self
+
+    def save_state(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that training needs to go on, exact to the last bit, whole or not at all.
+
+        A `RandomState` given as `random_state` is not written: its part is played by the state's own generator.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        about = {
+            "parameters": self.to_model().parameters,
+            "feature_names": None if names is None else [str(name) for name in names],
+            "fitted_by_query": self.fitted_by_query_,
+            "objective": self.objective_,
+        }
+        self.state_.save(path, about)
+
+    @classmethod
+    def load_state(cls, path: str | os.PathLike[str]) -> Self:
+        """Return a ranker that predicts, and goes on with `partial_fit`, exactly as the saved one would have."""
+        state, about = FTRLState.load(path)
+        try:
+            ranker = cls(**about["parameters"])
+            ranker.fitted_by_query_ = bool(about["fitted_by_query"])
+            ranker.objective_ = float(about["objective"])
+            if about["feature_names"] is not None:
+                ranker.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+        except (KeyError, TypeError, ValueError) as error:
+            message = f"is not the state of a {cls.__name__} ({error!r}). Use a file written by save_state."
+            raise DataFormatError(str(os.fspath(path)), None, message) from None
+        ranker.n_features_in_ = len(state.weights)
+        ranker.history_ = ()
+        ranker._adopt(state)
+        return ranker
+
+    def _method(self) -> FTRL:
+        """Everything that cannot work is refused here, before any work."""
+        for name in ("l1", "rho"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise LinrankError(f"{name}={getattr(self, name)}; use a number that is not negative.")
+        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise LinrankError(f"learning_rate={self.learning_rate}; use a positive number.")
+        if self.passes < 1:
+            raise LinrankError(f"passes={self.passes}; use at least 1.")
+        if self.batch_pairs is not None and self.batch_pairs < 1:
+            raise LinrankError(f"batch_pairs={self.batch_pairs}; use at least 1, or None for all pairs of a query.")
+        return FTRL(float(self.l1), float(self.learning_rate), float(self.rho), self.feature_rates, self.batch_pairs)
+
+    def _begin(self, n_features: int) -> FTRLState:
+        state = FTRLState.new(n_features, int(check_random_state(self.random_state).randint(2**31 - 1)))
+        self.history_ = ()
+        self.objective_ = 0.0
+        self._adopt(state)
+        return state
+
+    def _adopt(self, state: FTRLState) -> None:
+        self.state_ = state
+        self.coef_ = state.weights
+        self.n_iter_ = state.batches
+
+    def _learn(self, method: FTRL, data: QueriesByLabel, order: Any, number: int = 0) -> Pass:
+        """Go through some queries once; Ctrl-C leaves what was learnt by then."""
+        started = time.perf_counter()
+        try:
+            tally = method.learn(self.state_, data, order)
+        finally:
+            self.n_iter_ = self.state_.batches
+        self.objective_ = tally.loss + self.l1 * float(np.abs(self.coef_).sum())
+        seconds = time.perf_counter() - started
+        return Pass(number, tally.loss, tally.pairs, self.n_iter_, self.n_features_used_, seconds)

@@ -1,0 +1,87 @@
+"""Truncated gradient: gradient steps, and every few of them all weights moved towards zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.objective.penalties import L1
+from linrank.solvers.solution import Journal, Solution, Watch
+
+
+@dataclass(frozen=True)
+class TruncatedGradient:
+    """w <- w - rate x gradient; every `truncate_every`-th time then |w_j| <- max(0, |w_j| - rate x l1), all j.
+
+    Sun et al. (2009), Algorithm 1: l1 is its g, rate its eta, `truncate_every` its K. What it descends on is
+    f(w) = loss(w) + l1 / K |w|_1, for a truncation comes once in K steps. It stops where a round of K steps has moved
+    the weights, for each unit of rate, by at most `tolerance` times what the first round did: with K = 1 that is the
+    length of (w - w_next) / rate, which is zero exactly where zero is a subgradient of f.
+
+    A loss may change from step to step, as weights of pairs frozen at each sort do; its curvature must then bound that
+    of the frozen loss. Where f has risen after a step d, the step stands if rate x d.H d <= d.d for that bound H: then
+    the frozen loss and the penalty have not risen together. Otherwise the rate is halved, for good.
+    """
+
+    l1: float
+    rate: float = 1e-3
+    truncate_every: int = 1
+    tolerance: float = 1e-2
+    max_iterations: int = 1000
+    max_seconds: float = np.inf
+
+    def minimize(
+        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
+    ) -> Solution:
+        """Descend from `start`, or from zero; Ctrl-C ends it at the last point."""
+        journal = Journal(watch, self.max_seconds)
+        try:
+            weights = np.zeros(objective.data.n_features) if start is None else start
+            return self._descend(objective.at(weights), journal)
+        except KeyboardInterrupt:
+            return journal.solution("interrupted", interrupted=True)
+
+    def _descend(self, point: EvaluatedPoint, journal: Journal) -> Solution:
+        rate, of_round = self.rate, 0.0
+        before = point.weights
+        paces: list[float] = []
+        stop = self._note(journal, point, paces, rate)
+        for number in range(1, self.max_iterations + 1):
+            if stop:
+                return journal.solution(stop)
+            truncating = number % self.truncate_every == 0
+            point, rate = _step(point, rate, L1(self.l1 if truncating else 0.0))
+            of_round += rate
+            if truncating:
+                paces.append(float(np.linalg.norm(point.weights - before)) / of_round)
+                before, of_round = point.weights, 0.0
+            stop = self._note(journal, point, paces, rate)
+            if truncating and paces[-1] <= self.tolerance * paces[0]:
+                return journal.solution("the weights no longer move, to within the tolerance", converged=True)
+        return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
+
+    def _note(self, journal: Journal, point: EvaluatedPoint, paces: list[float], rate: float) -> str | None:
+        value = point.value + L1(self.l1 / self.truncate_every).value(point.weights)
+        pace, share = (paces[-1], paces[-1] / max(paces[0], np.finfo(float).tiny)) if paces else (np.inf, 1.0)
+        # rate x pace^2 / 2 is what a safe step is sure to take off the frozen objective; no bound on f is known.
+        return journal.note(
+            point.weights, value, pace, gap=0.5 * rate * pace * pace, certified_gap=np.inf, inner=0, step=rate,
+            shown=share,
+        )  # fmt: skip
+
+
+def _step(point: EvaluatedPoint, rate: float, penalty: L1) -> tuple[EvaluatedPoint, float]:
+    """The next point, and the rate that led there."""
+    here = point.value + penalty.value(point.weights)
+    while True:
+        ahead = point.objective.at(penalty.shrunk(point.weights - rate * point.gradient, rate))
+        if ahead.value + penalty.value(ahead.weights) <= here:
+            return ahead, rate
+        change = ahead.weights - point.weights
+        # Reached at 1 / the largest eigenvalue of the bound, if not before; rounding must not keep it from being met.
+        if rate * float(change @ point.hessian_product(change)) <= (1.0 + 1e-9) * float(change @ change):
+            return ahead, rate
+        rate /= 2.0
