@@ -90,6 +90,12 @@ def test_the_elastic_net_keeps_more_features():
     assert sum(step.n_features for step in mixed.steps) >= sum(step.n_features for step in plain.steps)
 
 
+def test_a_concave_penalty_needs_fewer_features_at_the_same_strength():
+    plain = feature_path(**ARRAYS, relaxed=False, n_steps=12)
+    concave = feature_path(**ARRAYS, relaxed=False, n_steps=12, penalty="mcp")
+    assert sum(step.n_features for step in concave.steps) < sum(step.n_features for step in plain.steps)
+
+
 def test_any_number_of_threads_gives_the_same_path():
     one, three = (feature_path(**ARRAYS, n_steps=8, n_threads=n) for n in (1, 3))
     for first, second in zip(one.steps, three.steps, strict=True):
@@ -123,6 +129,8 @@ def test_a_step_becomes_a_model(tmp_path):
         ({"n_steps": 1}, "at least 2 steps"),
         ({"smallest": 2.0}, "a share below 1"),
         ({"l1_ratio": 0.0}, "l1_ratio=0.0"),
+        ({"penalty": "l0"}, "penalty='l0'"),
+        ({"penalty": "mcp", "l1_ratio": 0.5}, "takes neither costs nor l1_ratio"),
         ({"cv": 3, "eval_set": (DATA.features, DATA.labels)}, "not both"),
         ({"measure": "ndgc@10"}, "ndcg"),
     ],

@@ -10,7 +10,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
 from linrank.estimators.sparse_rank import BatchSparseRanker, check_positive
-from linrank.objective.concave_penalties import MCP, ConcavePenalty, Log, Lp
+from linrank.objective.concave_penalties import MCP, ConcavePenalty, Log, Lp, usual_size
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L1
 from linrank.solvers.proximal_gradient import ProximalGradient
@@ -125,8 +125,7 @@ class MCPRank(BatchSparseRanker):
         return ReweightedL1(self.penalty_, self.tol, self.max_iter).minimize(objective, first.weights, watch=watch)
 
     def _penalty(self, l1_solution: Vector) -> ConcavePenalty:
-        sizes = np.abs(l1_solution[l1_solution != 0.0])
-        usual = float(np.mean(sizes)) if len(sizes) else 1.0
+        usual = usual_size(l1_solution)
         if self.penalty == "lp":
             return Lp(self.l1, _DEFAULT_POWER if self.shape is None else self.shape, _SMOOTHING_SHARE * usual)
         if self.penalty == "log":

@@ -16,8 +16,8 @@ from linrank.errors import LinrankError
 class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
     """Split documents into folds of whole queries, at random.
 
-    For `GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`, with scikit-learn's metadata routing enabled: only then
-    do the rankers get their folds' query ids too.
+    For `GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`, with scikit-learn's metadata routing enabled: only
+    then do the rankers get their folds' query ids too.
 
     Parameters
     ----------

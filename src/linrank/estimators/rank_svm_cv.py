@@ -72,8 +72,8 @@ class RankSVMCV(RankSVM):
         progress: Any = None,
     ) -> None:
         super().__init__(
-            loss=loss, penalty=penalty, l1_ratio=l1_ratio, pairs=pairs, solver=solver, tol=tol, max_iter=max_iter, sums=sums, eval_measure=eval_measure,
-            n_threads=n_threads, progress=progress,
+            loss=loss, penalty=penalty, l1_ratio=l1_ratio, pairs=pairs, solver=solver, tol=tol, max_iter=max_iter,
+            sums=sums, eval_measure=eval_measure, n_threads=n_threads, progress=progress,
         )  # fmt: skip
         self.Cs = Cs
         self.cv = cv

@@ -15,11 +15,13 @@ from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.measures import Measure, bootstrap_interval, parse_measure
 from linrank.model import LinearModel
+from linrank.objective.concave_penalties import MCP, usual_size
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal_newton import ProximalNewton
+from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.solution import Journal
 
 FORMULA = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|"
@@ -131,6 +133,7 @@ def feature_path(
     measure: str | Measure = "ndcg@10",
     n_steps: int = 50,
     smallest: float = 1e-3,
+    penalty: str = "l1",
     l1_ratio: float = 1.0,
     tol: float = 1e-4,
     random_state: int = 0,
@@ -151,6 +154,7 @@ def feature_path(
     relaxed : refit each set of features without shrinkage (RankSVM with C = 1)
     measure : what the curve shows
     n_steps, smallest : the values of l1
+    penalty : "l1", or "mcp": a concave penalty that does not shrink large weights, from each L1 solution on
     l1_ratio : below 1, an elastic net: `l1 (l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2)`
     tol : relative duality gap of each step
     random_state : seed of the folds
@@ -162,10 +166,14 @@ def feature_path(
     dataset = X if isinstance(X, RankingDataset) else RankingDataset.from_arrays(X, y, qid=qid, group=group)
     prices = _checked_costs(costs, dataset.n_features)
     _check_settings(n_steps, smallest, l1_ratio, cv, eval_set)
+    if penalty not in ("l1", "mcp"):
+        raise LinrankError(f"penalty={penalty!r}; use 'l1', with l1_ratio below 1 for an elastic net, or 'mcp'.")
+    if penalty == "mcp" and (costs is not None or l1_ratio < 1):
+        raise LinrankError("penalty='mcp' takes neither costs nor l1_ratio; use penalty='l1' with them.")
     chosen = parse_measure(measure) if isinstance(measure, str) else measure
     shares = np.geomspace(1.0, smallest, n_steps)
     with Threads(n_threads) as executor:
-        how = _PathSettings(shares, prices, relaxed, l1_ratio, tol, max_features, executor)
+        how = _PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, executor)
         fits = list(how.fits(dataset))
         held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, random_state)
     steps = [
@@ -206,6 +214,7 @@ class _PathSettings:
     shares: Vector
     costs: Vector
     relaxed: bool
+    penalty: str
     l1_ratio: float
     tol: float
     max_features: int | None
@@ -220,6 +229,9 @@ class _PathSettings:
         for share in self.shares:
             l1 = float(share * largest)
             point, weights = self._fit(point, l1)
+            if self.penalty == "mcp" and weights.any():
+                concave = MCP(l1, usual_size(weights) / l1)
+                weights = ReweightedL1(concave, 10 * self.tol).minimize(objective, weights).weights
             if self.max_features is not None and np.count_nonzero(weights) > self.max_features:
                 return
             yield l1, self._refit(objective, weights, refits) if self.relaxed else weights

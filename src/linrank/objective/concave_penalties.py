@@ -82,3 +82,9 @@ class Lp:
 def tangent(penalty: ConcavePenalty, weights: Vector) -> L1:
     """The L1 penalty with the slopes of a concave one at the weights: plus a constant, it is nowhere below it."""
     return L1(1.0, penalty.slopes(weights))
+
+
+def usual_size(l1_solution: Vector) -> float:
+    """The mean size of the weights that are not zero: where a penalty may bend, whatever the scale of the data."""
+    sizes = np.abs(l1_solution[l1_solution != 0.0])
+    return float(np.mean(sizes)) if len(sizes) else 1.0

@@ -1,4 +1,4 @@
-"""Sparse weights by Newton's method: a smooth objective plus an L1 penalty, with the Hessian of a sample as the model."""
+"""Sparse weights by Newton's method: a smooth objective plus an L1 penalty, modelled with a sample's Hessian."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ProximalNewton:
             moved, step = self._toward(point, target, value)
             if step == 0.0:
                 return journal.solution("no step lowers the objective: the limit of float64", converged=True), point
-            # Short steps mean that the sample's curvature is too small somewhere: the model is made steeper for a while.
+            # Short steps mean that the sample's curvature is too small somewhere: the model is made steeper.
             damping = damping / 2 if step == 1.0 else damping * 4
             damping = max(1.0, damping)
             point = moved
