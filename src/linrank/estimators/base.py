@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from linrank.arrays import Vector
@@ -16,7 +17,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.measures import NDCG, Judgements
 from linrank.model import LinearModel
-from linrank.solvers.solution import Iteration
+from linrank.solvers.solution import Iteration, Solution, Watch
 
 
 class LinearRanker(BaseEstimator):  # type: ignore[misc]
@@ -30,6 +31,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
     method: str = ""
     objective: str = ""
     """The formula minimised."""
+    history_: tuple[Any, ...]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -86,10 +88,15 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         }
         return LinearModel(self.coef_, **fields)
 
-    def _dataset(self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any) -> RankingDataset:
-        """Check what was passed to `fit`, as scikit-learn does, and put it together."""
+    def _dataset(
+        self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any, *, first: bool = True
+    ) -> RankingDataset:
+        """Check what was passed to `fit`, as scikit-learn does, and put it together.
+
+        Data that is not the `first` must have the columns of the first.
+        """
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C", reset=True
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C", reset=first
         )
         one_query = qid is None and group is None
         if one_query:
@@ -108,6 +115,27 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         return RankingDataset.from_arrays(
             X, y, qid=qid, group=group, document_weights=sample_weight, query_weights=query_weight
         )
+
+    def _keep(self, solution: Solution, *, unfinished: str | None) -> None:
+        """Set what a trained ranker has; say what the caller should know, `unfinished` if it did not converge."""
+        self.solution_ = solution
+        self.coef_ = solution.weights
+        self.objective_ = solution.value
+        self.n_iter_ = solution.iterations
+        self.history_ = solution.history
+        if np.isfinite(solution.certified_gap):
+            self.gap_ = solution.certified_gap
+        if solution.interrupted:
+            # The last point is kept above; the caller still learns that Ctrl-C was pressed.
+            raise KeyboardInterrupt
+        if solution.history[0].value == 0.0:
+            warnings.warn(
+                "no query has two documents with different labels and a weight: every weight is zero.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if unfinished is not None and not solution.converged:
+            warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=3)
 
     def _validation(self, eval_set: Any, eval_qid: Any, eval_group: Any) -> list[RankingDataset]:
         """The sets to watch during training, from LightGBM's arguments: (X, y) pairs, with a qid or group for each."""
@@ -135,6 +163,19 @@ def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:
 
 def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool | np.integer | np.floating)
+
+
+def watcher(progress: Callable[[Iteration], object] | None, watching: Patience | None = None) -> Watch | None:
+    """What a solver calls after each iteration: the caller's progress, and the validation measure."""
+    if progress is None and (watching is None or not watching.active):
+        return None
+
+    def watch(line: Iteration, weights: Vector) -> bool:
+        if progress is not None:
+            progress(line)
+        return watching is not None and watching.active and watching(line, weights)
+
+    return watch
 
 
 class Patience:

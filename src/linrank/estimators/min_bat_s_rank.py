@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.base import LinearRanker
@@ -177,10 +177,7 @@ class MinBatSRank(LinearRanker):
         """
         method = self._method()
         known = hasattr(self, "state_")
-        if known:
-            # Other columns than before are refused here; what follows would take them for the first ones.
-            validate_data(self, X, reset=False, skip_check_array=True)
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight, first=not known)
         if not known:
             self._begin(dataset.n_features)
         self.history_ = (self._learn(method, QueriesByLabel.of(dataset), np.arange(dataset.n_queries)),)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, Patience
+from linrank.estimators.base import LinearRanker, Patience, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
 from linrank.objective.objective import RankingObjective
@@ -24,7 +21,7 @@ from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.proximal_newton import ProximalNewton
 from linrank.solvers.smoothed_newton import SmoothedNewton
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.solution import Iteration, Solution
 from linrank.solvers.tron import TRON
 
 RankSVMSolver = NewtonCG | TRON | SmoothedNewton | ProximalNewton
@@ -173,8 +170,10 @@ class RankSVM(LinearRanker):
         )
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         with Threads(self.n_threads) as executor:
-            solution = solver.minimize(self._objective(dataset, self.C, executor), start, watch=self._watch(watching))
-        self._keep(solution, watching)
+            solution = solver.minimize(
+                self._objective(dataset, self.C, executor), start, watch=watcher(self.progress, watching)
+            )
+        self._finish(solution, watching)
         return self
 
     def _objective(self, dataset: RankingDataset, C: float, executor: Threads) -> RankingObjective:
@@ -223,18 +222,8 @@ class RankSVM(LinearRanker):
         solver_: RankSVMSolver = made(**limits, **tolerance)
         return solver_
 
-    def _watch(self, watching: Patience) -> Watch | None:
-        if self.progress is None and not watching.active:
-            return None
-
-        def watch(line: Iteration, weights: Vector) -> bool:
-            if self.progress is not None:
-                self.progress(line)
-            return watching.active and watching(line, weights)
-
-        return watch
-
-    def _keep(self, solution: Solution, watching: Patience) -> None:
+    def _finish(self, solution: Solution, watching: Patience) -> None:
+        """Keep the solution, or the best point on the validation set, with what is known of it."""
         if self.patience is not None and watching.best_line is not None and watching.best_weights is not None:
             line = watching.best_line
             gap = line.gap * line.value if self.loss == "hinge" or self.penalty != "l2" else 0.5 * line.gradient_norm**2
@@ -246,29 +235,9 @@ class RankSVM(LinearRanker):
                 certified_gap=gap,
                 estimated_gap=line.gap * line.value,
             )
-        self.solution_ = solution
-        self.coef_ = solution.weights
-        self.objective_ = solution.value
-        self.gap_ = solution.certified_gap
-        self.n_iter_ = solution.iterations
-        self.history_ = solution.history
         self.eval_history_ = watching.values
-        if solution.interrupted:
-            # The last point is kept above; the caller still learns that Ctrl-C was pressed.
-            raise KeyboardInterrupt
-        if solution.value == 0.0:
-            warnings.warn(
-                "no query has two documents with different labels and a weight: every weight is zero.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if not solution.converged and self.patience is None and self.max_seconds is None:
-            warnings.warn(
-                f"not converged: {solution.message}; f - min f is about {solution.estimated_gap:.1e} "
-                f"of {solution.value:.6e}. Raise max_iter, or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        remedy = f"f - min f is about {solution.estimated_gap:.1e} of {solution.value:.6e}. Raise max_iter, or tol."
+        self._keep(solution, unfinished=remedy if self.patience is None and self.max_seconds is None else None)
 
 
 def _check_choice(name: str, value: Any, known: Any) -> None:

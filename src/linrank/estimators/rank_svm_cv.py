@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import Patience
+from linrank.estimators.base import Patience, watcher
 from linrank.estimators.rank_svm import RankSVM
 from linrank.executors.local import Threads
 from linrank.measures import Measure, parse_measure
@@ -109,8 +109,8 @@ class RankSVMCV(RankSVM):
             self._choose(Cs)
             watching = Patience([], measure, None)
             objective = self._objective(dataset, self.C_, executor)
-            solution = self._solver(self.C_).minimize(objective, watch=self._watch(watching))
-        self._keep(solution, watching)
+            solution = self._solver(self.C_).minimize(objective, watch=watcher(self.progress, watching))
+        self._finish(solution, watching)
         return self
 
     def to_model(self, **extra: Any) -> LinearModel:

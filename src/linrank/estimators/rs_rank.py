@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from linrank.arrays import Vector
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, Patience
+from linrank.estimators.base import LinearRanker, Patience, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.solution import Iteration, Solution
 from linrank.solvers.truncated_gradient import TruncatedGradient
 
 
@@ -145,8 +142,8 @@ class RSRank(LinearRanker):
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         with Threads(self.n_threads) as executor:
             objective = RankingObjective(NDCGWeightedHuber(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
-            solution = solver.minimize(objective, start, watch=self._watch(watching))
-        self._keep(solution, watching)
+            solution = solver.minimize(objective, start, watch=watcher(self.progress, watching))
+        self._finish(solution, watching)
         return self
 
     def _solver(self) -> TruncatedGradient:
@@ -170,43 +167,17 @@ class RSRank(LinearRanker):
             np.inf if self.max_seconds is None else self.max_seconds,
         )
 
-    def _watch(self, watching: Patience) -> Watch | None:
-        if self.progress is None and not watching.active:
-            return None
-
-        def watch(line: Iteration, weights: Vector) -> bool:
-            if self.progress is not None:
-                self.progress(line)
-            return watching.active and watching(line, weights)
-
-        return watch
-
-    def _keep(self, solution: Solution, watching: Patience) -> None:
+    def _finish(self, solution: Solution, watching: Patience) -> None:
+        """Keep the solution, or the best point on the validation set."""
         if self.patience is not None and watching.best_line is not None and watching.best_weights is not None:
             line = watching.best_line
             solution = replace(
                 solution, weights=watching.best_weights, value=line.value, gradient_norm=line.gradient_norm
             )
-        self.solution_ = solution
-        self.coef_ = solution.weights
-        self.objective_ = solution.value
-        self.n_iter_ = solution.iterations
-        self.history_ = solution.history
         self.eval_history_ = watching.values
-        if solution.interrupted:
-            # The last point is kept above; the caller still learns that Ctrl-C was pressed.
-            raise KeyboardInterrupt
-        if solution.value == 0.0:
-            warnings.warn(
-                "no pair of documents changes NDCG: no query has two labels of which one is above 0, and a weight; "
-                "every weight is zero.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if not solution.converged and self.patience is None and self.max_seconds is None and self.tol > 0:
-            warnings.warn(
-                f"not converged: {solution.message}; the last step was {solution.history[-1].gap:.1e} of the first. "
-                "Raise max_iter, learning_rate or tol, or stop early with patience.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        remedy = (
+            f"the last step was {solution.history[-1].gap:.1e} of the first. "
+            "Raise max_iter, learning_rate or tol, or stop early with patience."
+        )
+        to_be_said = self.patience is None and self.max_seconds is None and self.tol > 0
+        self._keep(solution, unfinished=remedy if to_be_said else None)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from linrank.arrays import Vector
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker
+from linrank.estimators.base import LinearRanker, watcher
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -59,44 +56,10 @@ class BatchSparseRanker(LinearRanker, metaclass=ABCMeta):
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
         with Threads(self.n_threads) as executor:
             objective = RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
-            solution = self._solve(objective, self._watch())
-        self._keep(solution)
+            solution = self._solve(objective, watcher(self.progress))
+        reached = f"{solution.history[-1].gap:.1e} was reached and tol={self.tol:g} asked for. Raise max_iter, or tol."
+        self._keep(solution, unfinished=reached)
         return self
-
-    def _watch(self) -> Watch | None:
-        progress = self.progress
-        if progress is None:
-            return None
-
-        def watch(line: Iteration, weights: Vector) -> None:  # noqa: ARG001
-            progress(line)
-
-        return watch
-
-    def _keep(self, solution: Solution) -> None:
-        self.solution_ = solution
-        self.coef_ = solution.weights
-        self.objective_ = solution.value
-        self.n_iter_ = solution.iterations
-        self.history_ = solution.history
-        if np.isfinite(solution.certified_gap):
-            self.gap_ = solution.certified_gap
-        if solution.interrupted:
-            # The last point is kept above; the caller still learns that Ctrl-C was pressed.
-            raise KeyboardInterrupt
-        if solution.history[0].value == 0.0:
-            warnings.warn(
-                "no query has two documents with different labels and a weight: every weight is zero.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if not solution.converged:
-            warnings.warn(
-                f"not converged: {solution.message}; {solution.history[-1].gap:.1e} was reached and tol={self.tol:g} "
-                "asked for. Raise max_iter, or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
 
 class SparseRank(BatchSparseRanker):
