@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from linrank._version import __version__
 from linrank.arrays import Vector
+from linrank.dataset.features import scores_of
 from linrank.dataset.queries import Queries
 from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling
 from linrank.errors import DataFormatError, LinrankError
@@ -76,8 +76,7 @@ class LinearModel:
             )
         if self.scaling is not None:
             X = self.scaling.apply(X, queries)
-        scores = X @ self.weights
-        return np.asarray(scores.toarray() if sparse.issparse(scores) else scores, dtype=np.float64)
+        return scores_of(X, self.weights)
 
     def raw_weights(self) -> Vector:
         """The weights that rank unscaled features as the model ranks scaled ones."""

@@ -122,6 +122,12 @@ def as_features(X: Any) -> Features:
     return DenseFeatures(for_kernels(np.ascontiguousarray(values)))
 
 
+def scores_of(X: Any, weights: Vector) -> Vector:
+    """X . weights, summed in float64 without a float64 copy of float32 features."""
+    features = as_features(X)
+    return features.product(np.ascontiguousarray(weights, dtype=np.float64), np.empty(features.n_rows))
+
+
 def _from_csr(matrix: Any) -> SparseFeatures:
     if matrix.shape[1] > _MOST_COLUMNS:
         raise LinrankError(

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from linrank.arrays import Vector
+from linrank.dataset.features import scores_of
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
@@ -52,7 +53,7 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(X @ self.coef_, dtype=np.float64)
+        return scores_of(X, self.coef_)
 
     def score(self, X: Any, y: Any, *, qid: Any = None, group: Any = None) -> float:
         """NDCG@10 (gain 2^y - 1, discount 1 / log2(rank + 1)), the mean over queries.
@@ -199,7 +200,7 @@ class Patience:
 
     def __call__(self, line: Iteration, weights: Vector) -> bool:
         """Measure every set; the last one decides."""
-        self.values.append([self._measure.mean(np.asarray(data.features @ weights), data) for data in self._sets])
+        self.values.append([self._measure.mean(scores_of(data.features, weights), data) for data in self._sets])
         latest = self.values[-1][-1]
         self._since += 1
         if latest > self.best:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.base import Patience, watcher
@@ -139,7 +140,7 @@ class RankSVMCV(RankSVM):
     def _measure_path(
         self, train: RankingDataset, test: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
     ) -> NDArray[np.float64]:
-        scores = (np.asarray(test.features @ weights) for weights in self._path(train, Cs, executor))
+        scores = (scores_of(test.features, weights) for weights in self._path(train, Cs, executor))
         return np.array([measure.per_query(of_C, test) for of_C in scores])
 
     def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Vector]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
@@ -135,7 +136,7 @@ def feature_path(
     smallest: float = 1e-3,
     penalty: str = "l1",
     l1_ratio: float = 1.0,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     random_state: int = 0,
     n_threads: int | None = None,
 ) -> FeaturePath:
@@ -181,7 +182,7 @@ def feature_path(
             l1,
             weights,
             float(prices[weights != 0].sum()),
-            chosen.mean(np.asarray(dataset.features @ weights), dataset),
+            chosen.mean(scores_of(dataset.features, weights), dataset),
             None if held_out is None else held_out[place],
         )
         for place, (l1, weights) in enumerate(fits)
@@ -274,7 +275,7 @@ def _held_out(
     unlimited = replace(how, max_features=None)
     parts = []
     for train, test in pairs:
-        scores = [np.asarray(test.features @ weights) for _, weights in unlimited.fits(train)]
+        scores = [scores_of(test.features, weights) for _, weights in unlimited.fits(train)]
         parts.append(np.array([measure.per_query(of_step, test) for of_step in scores]))
     return np.concatenate(parts, axis=1)
 
