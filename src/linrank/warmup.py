@@ -61,7 +61,7 @@ def _use_training(data: RankingDataset, weights: Vector) -> None:
             ranker.fit(data.features, data.labels, qid=data.qid)
     with Threads(1) as executor:
         point = RankingObjective(SquaredHinge(), L2(), 1.0, PlacedData.of(data, executor)).at(weights)
-        point.hessian_diagonal_bound()
+        point.crude_hessian_diagonal()
 
 
 def _use_reader(data: RankingDataset, dtype: str) -> None:

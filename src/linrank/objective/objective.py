@@ -148,7 +148,7 @@ class EvaluatedPoint:
         """The loss's part of the Hessian of each sample it was asked for."""
         return {}
 
-    def hessian_diagonal_bound(self) -> Vector:
+    def crude_hessian_diagonal(self) -> Vector:
         """Return penalty'' + C sum_i (loss'')_ii x_i ** 2: the Hessian's diagonal without its cross terms."""
         data = self.objective.data
         total = np.zeros(data.n_features)

@@ -137,7 +137,7 @@ class NewtonCG:
 
 def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditioner:
     if sample is None:
-        diagonal = point.hessian_diagonal_bound()
+        diagonal = point.crude_hessian_diagonal()
         return lambda residual, out: np.divide(residual, diagonal, out=out)
     hessian = point.sampled_hessian(sample)
     # With a unit diagonal, features on different scales do not spoil the factors; a ridge helps where some are copies.

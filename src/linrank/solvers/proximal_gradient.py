@@ -146,7 +146,7 @@ class _Metric:
     def at(cls, point: EvaluatedPoint) -> _Metric:
         """The curvatures without cross terms at w = 0, where every pair counts; K along the descent from the point."""
         origin = point if not point.weights.any() else point.objective.at(np.zeros_like(point.weights))
-        diagonal = origin.hessian_diagonal_bound()
+        diagonal = origin.crude_hessian_diagonal()
         # A feature without curvature is the same everywhere, and its weight never moves.
         diagonal[diagonal == 0.0] = 1.0
         descent = point.gradient / diagonal

@@ -78,7 +78,7 @@ class ProximalNewton:
         free = np.ones(n, dtype=bool) if self.free is None else self.free
         sample = NewtonCG().sample_for(point.objective.data)
         if sample is None:
-            curvature = damping * point.hessian_diagonal_bound()
+            curvature = damping * point.crude_hessian_diagonal()
             moved = self.penalty.shrunk(point.weights - point.gradient / curvature, 1.0 / curvature)
             return np.where(free, moved, 0.0)
         hessian = point.sampled_hessian(sample)
