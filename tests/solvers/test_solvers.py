@@ -108,7 +108,7 @@ def test_the_hinge_solution_meets_its_dual(C, density):
     assert solution.value == pytest.approx(objective_of(data, Hinge(), C).at(solution.weights).value, rel=1e-12)
 
 
-def test_mq2008_reaches_the_published_minimum(real_data):
+def test_mq2008_reaches_the_known_minimum(real_data):
     data = read(real_data / "MQ2008" / "Fold1" / "train.txt")
     objective = objective_of(data)
     assert objective.at(np.zeros(46)).value == 52325.0

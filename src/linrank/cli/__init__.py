@@ -74,9 +74,10 @@ def _run(verb: str, words: Sequence[str]) -> int:
     def show_warning(message: Warning | str, *_: object) -> None:
         sys.stderr.write(f"linrank {verb}: {message}\n")
 
-    warnings.showwarning = show_warning  # type: ignore[assignment]
     try:
-        module.run(module.parser().parse_args(words))
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning  # type: ignore[assignment]
+            module.run(module.parser().parse_args(words))
         sys.stdout.flush()
     except LinrankError as error:
         sys.stderr.write(f"linrank {verb}: {error}\n")

@@ -213,7 +213,6 @@ class _Pairs:
     def __init__(self, blocks: list[QueryBlock]) -> None:
         self._blocks = blocks
         listed = [_listed(block) for block in blocks]
-        self._counts = [len(higher) for higher, _, _ in listed]
         self.higher, self.lower, self._query_weights = (np.concatenate(column) for column in zip(*listed, strict=True))
 
     def costs(self, scores: Vector) -> Vector:

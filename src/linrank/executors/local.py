@@ -82,7 +82,7 @@ class Threads:
         return list(sharded)
 
     def total(self, task: Callable[..., Any], *sharded: Sequence[Any], **common: Any) -> Any:
-        """Run `task` for every shard and add the results (numbers, arrays, or tuples of them) in the shards' order."""
+        """Run `task` for every shard and add the results (numbers or arrays) in the shards' order."""
         return reduce(_add, self.map(task, *sharded, **common))
 
     def both(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
@@ -94,8 +94,6 @@ class Threads:
 
 
 def _add(first: Any, second: Any) -> Any:
-    if isinstance(first, tuple):
-        return tuple(_add(a, b) for a, b in zip(first, second, strict=True))
     # In place: a task's result is new, and nobody else has it.
     first += second
     return first
