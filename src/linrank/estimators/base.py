@@ -1,4 +1,4 @@
-"""What every linear ranker shares: taking X, y and qid as scikit-learn does, predicting, scoring, becoming a model."""
+"""What every ranker shares: taking X, y and qid as scikit-learn does, scoring; and what every linear one adds to it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from linrank.model import LinearModel
 from linrank.solvers.solution import Iteration, Solution, Watch
 
 
-class LinearRanker(BaseEstimator):  # type: ignore[misc]
-    """A linear ranking function trained from features, labels and queries."""
+class Ranker(BaseEstimator):  # type: ignore[misc]
+    """A ranking function trained from features, labels and queries; a kind of ranker has its own `predict`."""
 
     # Metadata routing: a GridSearchCV or Pipeline passes `qid` on without being told to.
     __metadata_request__fit = {"qid": True}
@@ -40,21 +40,6 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
-    def predict(self, X: Any) -> Vector:
-        """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return scores_of(X, self.coef_)
-
     def score(self, X: Any, y: Any, *, qid: Any = None, group: Any = None) -> float:
         """NDCG@10 (gain 2^y - 1, discount 1 / log2(rank + 1)), the mean over queries.
 
@@ -69,25 +54,6 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             group = [len(scores)]
         queries = Queries.from_ids(qid) if group is None else Queries.from_sizes(group, len(scores))
         return (NDCG @ 10).mean(scores, Judgements(np.asarray(y, dtype=np.float64), queries))
-
-    def to_model(self, **extra: Any) -> LinearModel:
-        """The trained weights as a `LinearModel`, which can be saved; `extra` overrides its fields."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [str(number + 1) for number in range(self.n_features_in_)]
-        fields = {
-            "feature_names": tuple(str(name) for name in names),
-            "method": self.method,
-            "objective": self.objective,
-            "parameters": {
-                name: value.item() if isinstance(value, np.generic) else value
-                for name, value in self.get_params().items()
-                if _is_plain(value)
-            },
-            **extra,
-        }
-        return LinearModel(self.coef_, **fields)
 
     def _dataset(
         self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any, *, first: bool = True
@@ -117,6 +83,57 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             X, y, qid=qid, group=group, document_weights=sample_weight, query_weights=query_weight
         )
 
+    def _validation(self, eval_set: Any, eval_qid: Any, eval_group: Any) -> list[RankingDataset]:
+        """The sets to watch during training, from LightGBM's arguments: (X, y) pairs, with a qid or group for each."""
+        if eval_set is None:
+            return []
+        pairs: Sequence[Any] = [eval_set] if isinstance(eval_set, tuple) else eval_set
+        qids = _one_a_set(eval_qid, len(pairs), "eval_qid")
+        groups = _one_a_set(eval_group, len(pairs), "eval_group")
+        sets = []
+        for (X, y), qid, group in zip(pairs, qids, groups, strict=True):
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)  # noqa: PLW2901
+            sets.append(RankingDataset.from_arrays(X, y, qid=qid, group=group))
+        return sets
+
+
+class LinearRanker(Ranker):
+    """A ranking function that is one weight a feature."""
+
+    def predict(self, X: Any) -> Vector:
+        """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return scores_of(X, self.coef_)
+
+    def to_model(self, **extra: Any) -> LinearModel:
+        """The trained weights as a `LinearModel`, which can be saved; `extra` overrides its fields."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [str(number + 1) for number in range(self.n_features_in_)]
+        fields = {
+            "feature_names": tuple(str(name) for name in names),
+            "method": self.method,
+            "objective": self.objective,
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in self.get_params().items()
+                if _is_plain(value)
+            },
+            **extra,
+        }
+        return LinearModel(self.coef_, **fields)
+
     def _keep(self, solution: Solution, *, unfinished: str | None) -> None:
         """Set what a trained ranker has; say what the caller should know, `unfinished` if it did not converge."""
         self.solution_ = solution
@@ -137,19 +154,6 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
             )
         if unfinished is not None and not solution.converged:
             warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=3)
-
-    def _validation(self, eval_set: Any, eval_qid: Any, eval_group: Any) -> list[RankingDataset]:
-        """The sets to watch during training, from LightGBM's arguments: (X, y) pairs, with a qid or group for each."""
-        if eval_set is None:
-            return []
-        pairs: Sequence[Any] = [eval_set] if isinstance(eval_set, tuple) else eval_set
-        qids = _one_a_set(eval_qid, len(pairs), "eval_qid")
-        groups = _one_a_set(eval_group, len(pairs), "eval_group")
-        sets = []
-        for (X, y), qid, group in zip(pairs, qids, groups, strict=True):
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)  # noqa: PLW2901
-            sets.append(RankingDataset.from_arrays(X, y, qid=qid, group=group))
-        return sets
 
 
 def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:

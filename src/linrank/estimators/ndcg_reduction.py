@@ -17,9 +17,8 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker
+from linrank.estimators.base import Ranker
 from linrank.measures import NDCG, Judgements
-from linrank.model import LinearModel
 from linrank.objective.ndcg_weighted import NDCGWeights
 from linrank.objective.sorted_pairs import PairSums
 
@@ -27,7 +26,7 @@ from linrank.objective.sorted_pairs import PairSums
 _PAIRS_AT_A_TIME = 1 << 17
 
 
-class NDCGReduction(LinearRanker):
+class NDCGReduction(Ranker):
     """Ranking reduced to a weighted classification of pairs (Sun, Qin, Tao & Wang, 2009, Procedures 1 and 2).
 
     Round by round a classifier learns which of two documents has the higher label, an error on the pair costing
@@ -148,10 +147,6 @@ class NDCGReduction(LinearRanker):
         wins = self.predict(X, qid, group=group)
         judgements = Judgements(np.asarray(y, dtype=np.float64), self._queries(qid, group, len(wins)))
         return (NDCG @ 10).mean(wins, judgements)
-
-    def to_model(self, **extra: Any) -> LinearModel:  # noqa: ARG002
-        """Refuse: what was learned is a classifier of pairs, and has no weights."""
-        raise LinrankError("NDCGReduction has no weights to save. Train an RSRank, its linear case.")
 
     def _queries(self, qid: Any, group: Any, n_rows: int) -> Queries:
         if qid is None and group is None:
