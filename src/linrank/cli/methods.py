@@ -6,13 +6,9 @@ import inspect
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linrank.errors import LinrankError
-
-if TYPE_CHECKING:
-    from linrank.dataset.ranking_dataset import RankingDataset
-    from linrank.dataset.scaling import Scaling
 
 # Each method, where its estimator lives, and what it minimises.
 METHODS = {
@@ -115,31 +111,3 @@ def _setting(text: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, An
         return name, int(value) if isinstance(default, int) else float(value)
     except ValueError:
         raise LinrankError(f"--set {text}: {name} is a number.") from None
-
-
-def fit_scaling_option(name: str, train: RankingDataset) -> Scaling | None:
-    """The scaling asked for, fitted to the training data."""
-    if name == "none":
-        return None
-    from linrank.dataset.scaling import fit_scaling
-
-    return fit_scaling(name, train)  # type: ignore[arg-type]
-
-
-def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
-    """The dataset with its features scaled."""
-    if scaling is None:
-        return dataset
-    from dataclasses import replace
-
-    return replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
-
-
-def same_width(train: RankingDataset, other: RankingDataset, name: str) -> RankingDataset:
-    """Data of another file with the training data's columns: missing last columns of sparse text are zeros."""
-    if other.n_features > train.n_features:
-        raise LinrankError(
-            f"{name}: has {other.n_features} features, but the training data has {train.n_features}. "
-            "Use files with the same columns; for svmlight text, --n-features says how many there are."
-        )
-    return other.with_columns(train.names)

@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> None:
     dataset = read_data(arguments.data, arguments)
     held_out: dict[str, Any] = {"cv": arguments.cv}
     if arguments.validate:
-        vali = read_data(arguments.validate, arguments).with_columns(dataset.names)
+        vali = read_data(arguments.validate, arguments).with_columns(dataset.names, arguments.validate)
         held_out = {"eval_set": (vali.features, vali.labels), "eval_qid": vali.qid}
     path = feature_path(
         dataset,

@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> None:
                 f"{arguments.scores}: is the {given} itself. Name another file, so that nothing is lost."
             )
     model = LinearModel.load(arguments.model)
-    dataset = read_data(arguments.data, arguments).with_columns(model.feature_names)
+    dataset = read_data(arguments.data, arguments).with_columns(model.feature_names, arguments.data)
     scores = model.predict(dataset.features, dataset.queries)
     if arguments.trec:
         write_run(arguments.scores, dataset, scores, tag=arguments.tag)

@@ -14,10 +14,7 @@ from linrank.cli.data_arguments import add_data_options, read_data
 from linrank.cli.methods import (
     add_method_choice,
     add_method_options,
-    fit_scaling_option,
     make_ranker,
-    same_width,
-    scaled,
 )
 from linrank.errors import LinrankError
 
@@ -57,6 +54,8 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
+    from linrank.dataset.scaling import scaled, scaling_named
+
     out = model_path(arguments.data, arguments.model)
     # Refused before the data is read.
     make_ranker(arguments, None)
@@ -66,9 +65,9 @@ def run(arguments: Namespace) -> None:
     train = read_data(arguments.data, arguments)
     vali = None
     if arguments.validate:
-        vali = same_width(train, read_data(arguments.validate, arguments), arguments.validate)
+        vali = read_data(arguments.validate, arguments).with_columns(train.names, arguments.validate)
     reading = time.perf_counter() - started
-    scaling = fit_scaling_option(arguments.scaling, train)
+    scaling = scaling_named(arguments.scaling, train)
     train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
     ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
-from linrank.cli.methods import add_method_options, fit_scaling_option, given_parameters, same_width, scaled
+from linrank.cli.methods import add_method_options, given_parameters
 from linrank.cli.train import fit, model_path, show_training, to_model, training_summary
 from linrank.errors import LinrankError
 
@@ -48,6 +48,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
+    from linrank.dataset.scaling import scaled, scaling_named
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
 
@@ -57,11 +58,11 @@ def run(arguments: Namespace) -> None:
     train = read_data(arguments.data, arguments)
     vali = None
     if arguments.validate:
-        vali = same_width(train, read_data(arguments.validate, arguments), arguments.validate)
+        vali = read_data(arguments.validate, arguments).with_columns(train.names, arguments.validate)
     elif not 2 <= arguments.cv <= train.n_queries:
         raise LinrankError(f"--cv {arguments.cv}: use from 2 to the number of queries, {train.n_queries}.")
     reading = time.perf_counter() - started
-    scaling = fit_scaling_option(arguments.scaling, train)
+    scaling = scaling_named(arguments.scaling, train)
     train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
     ranker = RankSVMCV(
         arguments.range,

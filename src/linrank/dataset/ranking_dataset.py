@@ -141,8 +141,8 @@ class RankingDataset:
         features = as_features(self.features)
         return features if self.queries.order is None else features.take(self.queries.order)
 
-    def with_columns(self, names: Sequence[str]) -> RankingDataset:
-        """The same documents with the columns of other data, or of a model.
+    def with_columns(self, names: Sequence[str], source: str = "the data") -> RankingDataset:
+        """The same documents with the columns of other data, or of a model; `source` is named where they cannot be had.
 
         Named columns are put in order by name. Without names, zeros stand for the last features: svmlight text ends at
         the largest id that occurs in it, which may be less than another file's.
@@ -154,13 +154,18 @@ class RankingDataset:
             absent = [name for name in names if name not in place]
             if absent:
                 raise LinrankError(
-                    f"there is no column {absent[0]!r}, which the model or the training data has; "
+                    f"{source}: there is no column {absent[0]!r}, which the model or the training data has; "
                     f"there are {', '.join(self.feature_names[:8])}{', …' if self.n_features > 8 else ''}."
                 )
             return replace(self, features=self.features[:, [place[name] for name in names]], feature_names=tuple(names))
         n_features = len(names)
         missing = n_features - self.n_features
-        if missing <= 0:
+        if missing < 0:
+            raise LinrankError(
+                f"{source}: has {self.n_features} features, but the model or the training data has {n_features}. "
+                "Use files with the same columns; for svmlight text, --n-features says how many there are."
+            )
+        if missing == 0:
             return self
         if self.is_sparse:
             matrix = self.features

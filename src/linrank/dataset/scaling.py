@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -118,6 +118,16 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
     # A constant column carries no information: it is left as it is, rather than divided by zero.
     varies = moments.most > moments.least if kind != "max-abs" else scale > 0
     return ColumnScaling(kind, shift, np.where(varies & (scale > 0), scale, 1.0))
+
+
+def scaling_named(name: str, dataset: RankingDataset) -> Scaling | None:
+    """What a verb's --scaling asks for, fitted to the training data."""
+    return None if name == "none" else fit_scaling(name, dataset)  # type: ignore[arg-type]
+
+
+def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
+    """The dataset with its features scaled."""
+    return dataset if scaling is None else replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
 
 
 @dataclass(frozen=True)
