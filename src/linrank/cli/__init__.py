@@ -18,6 +18,7 @@ VERBS = {
     "train": "train a linear ranker exactly on all preference pairs, and write it as a JSON model",
     "tune": "choose C on a validation set or by cross-validation over queries, then train",
     "path": "show quality against number of features, and write the model at the knee",
+    "compare": "compare methods over folds: settings chosen on validation, tested once, with significance",
     "predict": "score documents with a model",
     "demo": "make sample data and run the main job on it",
     "warmup": "compile every kernel now, so that the first real job does not wait",

@@ -45,12 +45,18 @@ def read_data(path: str, arguments: Namespace) -> RankingDataset:
     from linrank.cli.console import progress_bar
     from linrank.reading.read import format_of, read
 
-    words = ("missing", "dtype", *_FOR_TEXT, *_FOR_TABLES)
-    options: dict[str, Any] = {word: value for word in words if (value := getattr(arguments, word, None)) is not None}
+    options = reading_options(arguments)
+    options.pop("format", None)
     if (arguments.format or format_of(path)) != "svmlight":
         return read(path, format=arguments.format, **options)
     with progress_bar("reading") as progress:
         return read(path, format=arguments.format, progress=progress, **options)
+
+
+def reading_options(arguments: Namespace) -> dict[str, Any]:
+    """What was said about how to read, as options of `read`."""
+    words = ("format", "missing", "dtype", *_FOR_TEXT, *_FOR_TABLES)
+    return {word: value for word in words if (value := getattr(arguments, word, None)) is not None}
 
 
 def keep_missing(arguments: Namespace) -> None:

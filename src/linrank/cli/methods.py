@@ -5,20 +5,13 @@ from __future__ import annotations
 import inspect
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
 from linrank.errors import LinrankError
+from linrank.estimators.catalogue import METHODS
 
-# Each method, where its estimator lives, and what it minimises.
-METHODS = {
-    "ranksvm": ("rank_svm", "RankSVM", "penalty(w) + C * sum over all pairs of max(0, 1 - w.(x_i - x_j))^2"),
-    "sparserank": ("sparse_rank", "SparseRank", "the sum + l1 |w|_1, by accelerated proximal gradient"),
-    "fenchelrank": ("fenchel_rank", "FenchelRank", "the sum subject to |w|_1 <= radius, by Frank-Wolfe"),
-    "mcprank": ("mcp_rank", "MCPRank", "the sum + a concave penalty (mcp, log, lp), by reweighting"),
-    "minbatsrank": ("min_bat_s_rank", "MinBatSRank", "the sum + l1 |w|_1, online, a rate for each feature"),
-    "rsrank": ("rs_rank", "RSRank", "pairs weighed by their change of NDCG, L1 by truncated gradient"),
-}
+# The variants of a method are trained by its own name and settings.
+NAMES = tuple(name for name, method in METHODS.items() if not method.variant)
 SCALINGS = ("none", "standard", "min-max", "max-abs", "query")
 
 # Options that are parameters of the estimator, by the same name or another.
@@ -56,12 +49,12 @@ def add_method_options(parser: ArgumentParser) -> None:
 
 def add_method_choice(parser: ArgumentParser) -> None:
     """Add the choice of a method and the settings of those that are not ranksvm."""
-    width = max(map(len, METHODS))
-    says = "\n".join(f"  {name:<{width}}  {formula}" for name, (_, _, formula) in METHODS.items())
+    width = max(map(len, NAMES))
+    says = "\n".join(f"  {name:<{width}}  {METHODS[name].formula}" for name in NAMES)
     parser.epilog = (
         f"{parser.epilog}\n\nmethods (the sum is over all preference pairs of max(0, 1 - margin)^2):\n{says}"
     )
-    parser.add_argument("--method", choices=tuple(METHODS), default="ranksvm", help="(ranksvm)")
+    parser.add_argument("--method", choices=NAMES, default="ranksvm", help="(ranksvm)")
     parser.add_argument(
         "--set",
         action="append",
@@ -82,8 +75,7 @@ def given_parameters(arguments: Namespace) -> dict[str, Any]:
 
 def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) -> Any:
     """The estimator that was asked for, with what was set; what it does not have is refused."""
-    module, name, _ = METHODS[arguments.method]
-    estimator = getattr(import_module(f"linrank.estimators.{module}"), name)
+    estimator = METHODS[arguments.method].load()
     known = inspect.signature(estimator).parameters
     settings = {**given_parameters(arguments), **dict(_setting(text, known) for text in arguments.set)}
     for parameter in settings:

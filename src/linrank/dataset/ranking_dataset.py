@@ -103,6 +103,21 @@ class RankingDataset:
             _checked_weights(query_weights, queries.n_queries, "query_weights", "query"),
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[RankingDataset]) -> RankingDataset:
+        """The documents of several datasets with the same columns, one after the other; weights are left behind."""
+        first = parts[0]
+        others = [part.with_columns(first.names) for part in parts[1:]]
+        rows = [part.features for part in (first, *others)]
+        comments = [part.comments for part in (first, *others) if part.comments is not None]
+        return cls.from_arrays(
+            sparse.vstack(rows, format="csr") if first.is_sparse else np.concatenate(rows),
+            np.concatenate([part.labels for part in parts]),
+            qid=np.concatenate([part.qid for part in parts]),
+            feature_names=first.feature_names,
+            comments=TextColumn.joined(comments) if len(comments) == len(parts) else None,
+        )
+
     @property
     def n_documents(self) -> int:
         return int(self.features.shape[0])

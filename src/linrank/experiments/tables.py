@@ -1,0 +1,148 @@
+"""The leaderboard as Markdown, LaTeX, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from linrank.experiments.results import Results, Standing
+
+LEVEL = 0.05
+
+
+def sign_of(standing: Standing, measure: str) -> str:
+    """▲ or ▼ where a method is above or below the baseline by more than chance, after Holm's correction."""
+    p = standing.p_of_measures.get(measure)
+    if p is None or p >= LEVEL:
+        return ""
+    return "▲" if standing.difference_of[measure] > 0 else "▼"
+
+
+def footnote(results: Results) -> str:
+    """What the numbers of a leaderboard are."""
+    plan = results.plan
+    folds = f"{len(plan.folds)} folds" if len(plan.folds) > 1 else "one fold"
+    n_queries = len(results.per_query(plan.baseline, plan.protocol.select))
+    return (
+        f"Mean ± standard deviation over {folds}; settings chosen by {plan.protocol.select} on the validation parts. "
+        f"▲▼: above, below {plan.baseline} with p < {LEVEL} over {n_queries} test queries (paired t-test, Holm). "
+        "Seconds are of one training with the chosen settings."
+    )
+
+
+def markdown(results: Results) -> str:
+    """A Markdown table, the best value of each measure in bold, and what it means below it."""
+    measures = results.plan.protocol.evaluated()
+    standings = results.standings()
+    lines = [
+        "| method | " + " | ".join(measures) + " | features | seconds |",
+        "|---|" + "---:|" * (len(measures) + 2),
+    ]
+    for standing in standings:
+        cells = [
+            f"{_bold(f'{standing.means[m]:.4f}', '**', when=_is_best(standing, standings, m))}"
+            f"{_spread(standing, m)}{sign_of(standing, m)}"
+            for m in measures
+        ]
+        lines.append(
+            f"| {standing.method} | " + " | ".join(cells) + f" | {_features(standing)} | {_seconds(standing)} |"
+        )
+    return "\n".join([*lines, "", footnote(results)]) + "\n"
+
+
+def latex(results: Results) -> str:
+    """A LaTeX tabular for booktabs; significance as superscripts."""
+    measures = results.plan.protocol.evaluated()
+    standings = results.standings()
+    signs = {"▲": r"^{\blacktriangle}", "▼": r"^{\blacktriangledown}", "": ""}
+    lines = [
+        rf"\begin{{tabular}}{{l{'r' * (len(measures) + 2)}}}",
+        r"\toprule",
+        "method & " + " & ".join(map(_latex_text, measures)) + r" & features & seconds \\",
+        r"\midrule",
+    ]
+    for standing in standings:
+        cells = []
+        for m in measures:
+            value = f"{standing.means[m]:.4f}"
+            value = rf"\mathbf{{{value}}}" if _is_best(standing, standings, m) else value
+            cells.append(f"${value}{signs[sign_of(standing, m)]}$")
+        lines.append(
+            f"{_latex_text(standing.method)} & "
+            + " & ".join(cells)
+            + f" & {_features(standing)} & {_seconds(standing)} \\\\"
+        )
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {footnote(results)}"]) + "\n"
+
+
+def csv_text(results: Results) -> str:
+    """A line a method, with every number there is."""
+    measures = results.plan.protocol.evaluated()
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    of_measures = [column for m in measures for column in (m, f"{m} deviation", f"{m} difference", f"{m} p")]
+    others = ["interval low", "interval high", "p randomisation", "features", "of features", "seconds"]
+    writer.writerow(["method", *of_measures, *others])
+    for s in results.standings():
+        values = [
+            value
+            for m in measures
+            for value in (s.means[m], s.deviations[m], s.difference_of[m], s.p_of_measures.get(m, ""))
+        ]
+        by_chance = "" if s.p_randomisation is None else s.p_randomisation
+        writer.writerow([s.method, *values, *s.interval, by_chance, s.n_features, s.n_features_of, s.seconds])
+    return out.getvalue()
+
+
+def record(results: Results) -> dict[str, Any]:
+    """The leaderboard, the plan, and every fold's choices and values, as JSON has them."""
+    return {
+        **results.plan.record(),
+        "recommended": results.recommended(),
+        "leaderboard": [_finite(asdict(standing)) for standing in results.standings()],
+        "folds_of_methods": {
+            method: [
+                {"fold": r.fold, "chosen": r.chosen, "means": r.means, "seconds": r.seconds, "n_features": r.n_features,
+                 "per_query": r.per_query, "qids": r.qids, "weights": r.weights, "fingerprints": r.fingerprints}
+                for r in results.of(method)
+            ]
+            for method in results.complete()
+        },
+    }  # fmt: skip
+
+
+def _is_best(standing: Standing, standings: Sequence[Standing], measure: str) -> bool:
+    return standing.means[measure] == max(other.means[measure] for other in standings)
+
+
+def _bold(text: str, mark: str, *, when: bool) -> str:
+    return f"{mark}{text}{mark}" if when else text
+
+
+def _spread(standing: Standing, measure: str) -> str:
+    deviation = standing.deviations[measure]
+    return "" if math.isnan(deviation) else f" ± {deviation:.3f}"
+
+
+def _features(standing: Standing) -> str:
+    return f"{standing.n_features:.3g}"
+
+
+def _seconds(standing: Standing) -> str:
+    return f"{standing.seconds:.3g}"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _latex_text(text: str) -> str:
+    return text.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&").replace("#", r"\#")
