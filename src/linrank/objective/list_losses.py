@@ -1,0 +1,55 @@
+"""Losses on whole lists, in score space: ListNet's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective import list_kernels as kernels
+from linrank.objective.pair_losses import LossAtScores
+from linrank.objective.sorted_pairs import PairSums
+
+
+@dataclass(frozen=True)
+class TopOneCrossEntropy:
+    """Sum over queries of - sum_i P_y(i) log P_s(i), P_v(i) = e^v_i / sum_j e^v_j: the chance of i to stand first.
+
+    A document's weight is how often it stands in its query: with d_i copies of each, the loss is
+    log(sum_j d_j e^s_j) - sum_i t_i s_i with t_i = d_i e^y_i / sum_j d_j e^y_j. A query's weight multiplies its loss.
+    A query whose labels are all equal wants equal scores. `totals` holds the least value the loss can have: the entropy
+    of the labels' chances, where the scores are the labels.
+    """
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002
+        chances, slopes = np.empty(len(scores)), np.empty(len(scores))
+        value, least = kernels.cross_entropy(
+            scores, block.labels, block.document_weights, block.query_starts, block.query_weights, chances, slopes
+        )
+        return LossAtScores(value, slopes, _Covariance(block, chances), (least,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Covariance:
+    """Query weight x (diag(p) - p p') of each query, p being the chances of its documents to stand first."""
+
+    block: QueryBlock
+    chances: Vector
+
+    def product(self, values: Vector) -> Vector:
+        return self.matrix_product(values[:, None])[:, 0]
+
+    def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        products = np.empty(matrix.shape)
+        kernels.centre_columns(
+            self.chances, matrix, self.block.query_starts, self.block.query_weights, np.empty(matrix.shape[1]), products
+        )
+        return products
+
+    def diagonal(self) -> Vector:
+        weights = np.repeat(self.block.query_weights, np.diff(self.block.query_starts))
+        diagonal: Vector = weights * self.chances * (1.0 - self.chances)
+        return diagonal
