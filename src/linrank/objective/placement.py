@@ -152,14 +152,17 @@ def _first_queries(block: QueryBlock, share: float) -> QueryBlock:
 
 
 def _thinned(block: QueryBlock, share: float) -> tuple[QueryBlock, float]:
-    """Every so-many-th document of one query; a pair is kept with the square of a document's chance."""
+    """Every so-many-th document of one query, each weighing as much as those it stands for.
+
+    Whether a loss is a sum over pairs or over documents, it is then about as large as on the whole query.
+    """
     n_kept = max(2, round(share * block.n_documents))
     rows = np.unique(np.linspace(0, block.n_documents - 1, n_kept).astype(np.int64))
     thin = QueryBlock.of(
         block.features.take(rows),
         block.labels[rows],
         np.array([0, len(rows)]),
-        block.document_weights[rows],
+        block.document_weights[rows] * (block.n_documents / len(rows)),
         block.query_weights,
     )
-    return thin, (block.n_documents / len(rows)) ** 2
+    return thin, 1.0
