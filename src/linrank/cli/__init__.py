@@ -19,6 +19,8 @@ VERBS = {
     "tune": "choose C on a validation set or by cross-validation over queries, then train",
     "path": "show quality against number of features, and write the model at the knee",
     "compare": "compare methods over folds: settings chosen on validation, tested once, with significance",
+    "report": "make a comparison one page to look at: leaderboard, features, weights, queries, why",
+    "reproduce": "run five papers' tables and figures on the data you have, ours beside theirs",
     "predict": "score documents with a model",
     "demo": "make sample data and run the main job on it",
     "warmup": "compile every kernel now, so that the first real job does not wait",

@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> None:
     from linrank.experiments.results import Results
 
     if arguments.replay:
-        replay(arguments.replay, _processes(arguments.jobs), arguments.data)
+        replay(arguments.replay, processes(arguments.jobs), arguments.data)
         return
     if arguments.data is None:
         raise LinrankError("name a folder of folds or a file to compare on, or --replay RESULTS.")
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> None:
     plan.check()
     folder = Path(arguments.out or f"{Path(arguments.data).resolve().name.split('.')[0]}-comparison")
     results = Results(folder, plan)
-    failures = carry_out(results, _processes(arguments.jobs))
+    failures = carry_out(results, processes(arguments.jobs))
     write_tables(results)
     if not arguments.no_report:
         from linrank.experiments.comparison_page import write_comparison_page
@@ -255,7 +255,7 @@ def _value(word: str) -> Any:
     return word
 
 
-def _processes(asked: int | None) -> int:
+def processes(asked: int | None) -> int:
     from linrank.threads import number_of_threads
 
     return number_of_threads(asked)

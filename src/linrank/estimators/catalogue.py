@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,6 +25,7 @@ class Method:
     settings: Mapping[str, Any] = field(default_factory=dict)
     variant: bool = False
     linear: bool = True
+    sparse: bool = False
     needs: str | None = None
     """The package it is the face of, where that is an optional extra."""
 
@@ -90,8 +91,15 @@ METHODS: dict[str, Method] = {
 }
 
 
+_GROUPS: dict[str, Callable[[Method], bool]] = {
+    "all": lambda method: True,  # noqa: ARG005
+    "linear": lambda method: method.linear,
+    "sparse": lambda method: method.sparse,
+}
+
+
 def contender_names(text: str) -> list[str]:
-    """The methods that `all`, `linear`, or names separated by commas mean; what is not installed is left out of `all`.
+    """The methods meant by `all`, `linear`, `sparse` or names, by commas; a group has those that are installed.
 
     Raises
     ------
@@ -100,14 +108,14 @@ def contender_names(text: str) -> list[str]:
     """
     chosen: dict[str, None] = {}
     for word in text.replace(" ", ",").split(","):
-        if word in ("all", "linear"):
+        if word in _GROUPS:
             chosen |= dict.fromkeys(
                 name for name, method in METHODS.items() if method.is_installed and (method.linear or word == "all")
             )
         elif word in METHODS:
             chosen[word] = None
         elif word:
-            raise LinrankError(f"there is no method {word!r}; there are all, linear, {', '.join(METHODS)}.")
+            raise LinrankError(f"there is no method {word!r}; there are {', '.join((*_GROUPS, *METHODS))}.")
     if not chosen:
-        raise LinrankError(f"no method is named in {text!r}; name some of all, linear, {', '.join(METHODS)}.")
+        raise LinrankError(f"no method is named in {text!r}; name some of {', '.join((*_GROUPS, *METHODS))}.")
     return list(chosen)

@@ -14,11 +14,11 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.reading.read import read
 
-# What the parts are called in LETOR 4 and MSLR, in LETOR 3, and in the Yahoo challenge.
+# What the parts are called: LETOR 4 and MSLR, LETOR 3, Yahoo's challenge.
 _PARTS = {
-    "train": ("train", "trainingset", "set1.train", "set2.train"),
-    "vali": ("vali", "validationset", "valid", "validation", "set1.valid", "set2.valid"),
-    "test": ("test", "testset", "set1.test", "set2.test"),
+    "train": ("train", "trainingset"),
+    "vali": ("vali", "validationset", "valid", "validation"),
+    "test": ("test", "testset"),
 }
 _ENDINGS = (".txt", ".txt.gz", ".txt.zst", ".svm", ".parquet", ".csv", ".tsv", ".arrow", ".feather", ".linrank", "")
 
@@ -81,12 +81,13 @@ class Fold:
     test: Part
 
 
-def find_folds(place: str | Path, *, n_folds: int = 5, seed: int = 0, **options: Any) -> list[Fold]:
+def find_folds(place: str | Path, *, n_folds: int = 5, seed: int = 0, prefix: str = "", **options: Any) -> list[Fold]:
     """The folds of a folder laid out as LETOR, MSLR or Yahoo's are, or of one file split by query.
 
     A folder has Fold1, Fold2, … with train, vali and test files each, perhaps inside QueryLevelNorm, or just the three
     files. One file's queries are dealt at random into `n_folds` parts, and each fold trains on all but two, chooses on
-    one and tests on one, turn by turn, as LETOR's do. `options` are those of `read`.
+    one and tests on one, turn by turn, as LETOR's do. `prefix` is what file names begin with, as Yahoo's do with
+    `set1.`; `options` are those of `read`.
     """
     place = Path(place)
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
@@ -97,14 +98,14 @@ def find_folds(place: str | Path, *, n_folds: int = 5, seed: int = 0, **options:
     for inside in (place, place / "QueryLevelNorm", place / "Querylevelnorm"):
         folders = sorted((f for f in inside.glob("[Ff]old*") if f.is_dir()), key=_number)
         if folders:
-            return [_fold_of(folder, options) for folder in folders]
-    return [_fold_of(place, options)]
+            return [_fold_of(folder, prefix, options) for folder in folders]
+    return [_fold_of(place, prefix, options)]
 
 
-def _fold_of(folder: Path, options: Mapping[str, Any]) -> Fold:
+def _fold_of(folder: Path, prefix: str, options: Mapping[str, Any]) -> Fold:
     parts = {}
     for part, stems in _PARTS.items():
-        found = [folder / f"{stem}{ending}" for stem in stems for ending in _ENDINGS]
+        found = [folder / f"{prefix}{stem}{ending}" for stem in stems for ending in _ENDINGS]
         found = [path for path in found if path.exists()]
         if not found:
             there = sorted(path.name for path in folder.iterdir())[:8]

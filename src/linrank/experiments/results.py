@@ -228,12 +228,13 @@ class Results:
         """What a reader should know: warnings during training, method by method."""
         said = []
         for method in self.complete():
-            counts: dict[str, int] = {}
-            for result in self.of(method):
-                for warning in result.warnings:
-                    kind = "a fit did not converge" if "converge" in warning else warning
-                    counts[kind] = counts.get(kind, 0) + 1
-            said += [f"{method}: {kind} ({count} of {len(self.plan.folds)} folds)" for kind, count in counts.items()]
+            kinds = [
+                {"a fit did not converge" if "converge" in warning else warning for warning in result.warnings}
+                for result in self.of(method)
+            ]
+            for kind in sorted(set().union(*kinds)):
+                count = sum(kind in of_fold for of_fold in kinds)
+                said.append(f"{method}: {kind} ({count} of {len(kinds)} folds)")
         return said
 
     def _difference(self, method: str, against: str, measure: str) -> float:

@@ -1,0 +1,42 @@
+"""linrank report: a comparison as one page to send to a colleague, and as pictures for a paper."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from linrank.cli.console import console, verb_parser
+
+
+def parser() -> ArgumentParser:
+    made = verb_parser(
+        "report",
+        "Write the report of a comparison: one HTML file that needs no network, with the leaderboard, quality against\n"
+        "number of features, weights, every query's two orders side by side, and why one document is above another.",
+        "  linrank report MQ2008-comparison\n"
+        "  linrank report MQ2008-comparison --out ranking.html --baseline listnet --pictures figures/",
+    )
+    made.add_argument("results", metavar="RESULTS", help="the folder that linrank compare wrote")
+    made.add_argument("--out", metavar="FILE", help="the page to write (report.html in the folder)")
+    made.add_argument("--baseline", metavar="NAME", help="test and show against this method (that of the comparison)")
+    made.add_argument("--pictures", metavar="FOLDER", help="write the page's pictures too, as PNG and SVG")
+    return made
+
+
+def run(arguments: Namespace) -> None:
+    from dataclasses import replace
+
+    from linrank.experiments.comparison_page import comparison_content
+    from linrank.experiments.report import fitting, save_pictures, write_page
+    from linrank.experiments.results import Results
+
+    results = Results.open(arguments.results)
+    if arguments.baseline:
+        results.plan = replace(results.plan, baseline=arguments.baseline)
+    content = comparison_content(results)
+    out = Path(arguments.out or Path(arguments.results) / "report.html")
+    write_page(out, fitting(content))
+    console().print(f"The report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    if arguments.pictures:
+        for place in save_pictures(content, arguments.pictures):
+            console().print(f"  {place}")

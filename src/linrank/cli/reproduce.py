@@ -1,0 +1,68 @@
+"""linrank reproduce: the papers' tables on the data you have, ours beside theirs."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from linrank.cli.compare import carry_out, contender, processes
+from linrank.cli.console import console, verb_parser
+from linrank.errors import LinrankError
+from linrank.estimators.catalogue import METHODS
+from linrank.files import replacing
+
+_PAPERS = ("ranksvm", "minbatsrank", "egdm", "rsrank", "low-rank")
+
+
+def parser() -> ArgumentParser:
+    made = verb_parser(
+        "reproduce",
+        "Run the tables and figures of five papers on the data that is in a folder, and print ours beside the printed\n"
+        "numbers, with the spread over folds and what differs in the protocol. Data sets are found by the names their\n"
+        "downloads have: OHSUMED, MQ2007, MQ2008, MQ2007-list, MQ2008-list, TD2003 … NP2004 (or Gov/QueryLevelNorm),\n"
+        "MSLR-WEB10K, MSLR-WEB30K, ltrc_yahoo. Results are kept one by one: a run that was stopped goes on.",
+        "  linrank reproduce letor/\n  linrank reproduce letor/ --paper low-rank --data OHSUMED --out low-rank-again",
+    )
+    made.add_argument("root", metavar="DATA_DIR", help="the folder that holds the data sets' folders")
+    made.add_argument(
+        "--paper", action="append", choices=_PAPERS, help="only this one; may be given several times (all)"
+    )
+    made.add_argument(
+        "--data", action="append", metavar="NAME", help="only this data set; several times (all there are)"
+    )
+    made.add_argument("--out", default="reproduction", metavar="FOLDER", help="where results go (reproduction)")
+    made.add_argument("--jobs", type=int, metavar="N", help="processes at a time (all)")
+    made.add_argument("--no-figures", action="store_true", help="tables only")
+    return made
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.experiments.reproduction import LAYOUTS, find_data, plans, summary
+    from linrank.experiments.results import Results
+
+    papers = arguments.paper or list(_PAPERS)
+    for name in arguments.data or ():
+        if name not in LAYOUTS:
+            raise LinrankError(f"--data {name}: no paper has it; there are {', '.join(LAYOUTS)}.")
+    found = find_data(arguments.root, arguments.data or tuple(LAYOUTS))
+    out = Path(arguments.out)
+    contenders = {name: contender(name) for name, method in METHODS.items() if method.is_installed}
+    results: dict[str, dict[str, Results]] = {}
+    for data, folds in found.items():
+        results[data] = {}
+        for study, plan in plans(data, folds, papers, contenders):
+            plan.check()
+            of_study = Results(out / data / study.name, plan)
+            for name, reason in carry_out(of_study, processes(arguments.jobs)).items():
+                console().print(f"{data}, {name} failed: {reason}", style="red")
+            results[data][study.name] = of_study
+    text = summary(papers, results)
+    with replacing(out / "reproduction.md") as file:
+        file.write(text)
+    console().print(text)
+    if not arguments.no_figures:
+        from linrank.experiments.figures import draw_figures
+
+        for place in draw_figures(papers, found, results, out / "figures"):
+            console().print(f"figure: {place}")
+    console().print(f"Tables: {out / 'reproduction.md'}")

@@ -1,0 +1,62 @@
+"""Pictures by matplotlib, an optional extra: the same drawing gives the same bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from linrank.errors import LinrankError, MissingDependencyError
+from linrank.files import replacing
+
+FORMATS = ("png", "svg", "pdf")
+OURS, THEIRS, SOFT = "#1d62b0", "#b5500b", "#5b6570"
+"""Colours that the colour-blind can tell apart; the report's page has them too."""
+
+_STYLE: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e0e4e8",
+    "font.size": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    # Names of users are names, whatever signs they hold.
+    "text.parse_math": False,
+    "svg.hashsalt": "linrank",
+}
+# What would otherwise differ from run to run.
+_UNDATED: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+
+
+def draw(
+    paths: str | os.PathLike[str] | list[Path],
+    drawing: Callable[[Any], None],
+    *,
+    width: float = 6.4,
+    height: float = 3.6,
+) -> None:
+    """Write what `drawing` puts on a figure of so many inches to each path, whole or not at all."""
+    targets = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    for target in targets:
+        if target.suffix[1:].lower() not in FORMATS:
+            endings = ", ".join(f".{ending}" for ending in FORMATS)
+            raise LinrankError(f"{target}: cannot draw a {target.suffix!r} file; use one of {endings}.")
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingDependencyError("matplotlib", "plots", "drawing a picture") from None
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        drawing(figure)
+        for target in targets:
+            ending = target.suffix[1:].lower()
+            with replacing(target, "wb") as file:
+                figure.savefig(file, format=ending, dpi=200, metadata=_UNDATED[ending])

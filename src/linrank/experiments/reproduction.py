@@ -1,0 +1,227 @@
+"""The papers' tables again, on the data that is there: ours beside what they printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linrank.errors import LinrankError
+from linrank.experiments.comparison import Contender, JobResult, Protocol
+from linrank.experiments.folds import Fold, find_folds
+from linrank.experiments.published import PAPERS, PROTOCOL, PublishedResult, published
+from linrank.experiments.results import Plan, Results
+
+# Where each data set's download has its folds, from the folder that holds them all; and how its files begin.
+LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
+    "OHSUMED": (("OHSUMED", ""), ("Ohsumed", "")),
+    "MQ2007": (("MQ2007", ""),),
+    "MQ2008": (("MQ2008", ""),),
+    "MQ2007-list": (("MQ2007-list", ""),),
+    "MQ2008-list": (("MQ2008-list", ""),),
+    "MSLR-WEB10K": (("MSLR-WEB10K", ""),),
+    "MSLR-WEB30K": (("MSLR-WEB30K", ""),),
+    "Yahoo-LTRC1": (("Yahoo-LTRC1", "set1."), ("ltrc_yahoo", "set1."), ("Yahoo", "set1.")),
+    "Yahoo-LTRC2": (("Yahoo-LTRC2", "set2."), ("ltrc_yahoo", "set2."), ("Yahoo", "set2.")),
+    **{
+        f"{task.upper()}{year}": (
+            (f"{task.upper()}{year}", ""),
+            (f"{year}_{task}_dataset", ""),
+            (f"Gov/QueryLevelNorm/{year}_{task}_dataset", ""),
+        )
+        for task in ("td", "hp", "np")
+        for year in (2003, 2004)
+    },
+}
+# The features of these are not scaled when they are downloaded, and the paper scales them to 0 … 1.
+_SCALED = ("MSLR-WEB10K", "MSLR-WEB30K", "Yahoo-LTRC1", "Yahoo-LTRC2")
+
+_CUTOFFS = range(1, 11)
+MEASURES = (
+    *(f"ndcg@{k}" for k in _CUTOFFS),
+    *(f"ndcg(letor)@{k}" for k in _CUTOFFS),
+    "map",
+    "mean_ndcg",
+    "pairwise_accuracy",
+)
+# Relevance is a position in a list there, and 2^y is too large a number.
+_LISTS = ("MQ2007-list", "MQ2008-list")
+_SETTING = re.compile(r"(\w+)=([\d.]+)")
+
+
+@dataclass(frozen=True)
+class Study:
+    """A comparison that stands beside some tables: its folds, what it chooses by, which printed figures it answers."""
+
+    name: str
+    select: str
+    answers: Callable[[PublishedResult], bool]
+    first_fold: bool = False
+
+
+STUDIES = (
+    Study("five folds", "ndcg@10", lambda result: result.paper != "ranksvm" and "fold 1" not in result.note),
+    Study("first fold", "map", lambda result: result.paper != "ranksvm" and "fold 1" in result.note, first_fold=True),
+    # Lee & Lin choose C for each measure by itself, and report the first fold.
+    Study(
+        "first fold, by NDCG",
+        "mean_ndcg",
+        lambda result: result.paper == "ranksvm" and "by NDCG" in result.note,
+        first_fold=True,
+    ),
+    Study(
+        "first fold, by pairs",
+        "pairwise_accuracy",
+        lambda result: result.paper == "ranksvm" and "by NDCG" not in result.note,
+        first_fold=True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A printed figure, and ours: the mean and the standard deviation over folds, or None where we have none."""
+
+    printed: PublishedResult
+    ours: float | None
+    spread: float | None
+
+
+def find_data(root: str | Path, names: Sequence[str] = tuple(LAYOUTS)) -> dict[str, list[Fold]]:
+    """The data sets that are in a folder, with their folds."""
+    found = {}
+    for name in names:
+        for folder, prefix in LAYOUTS[name]:
+            place = Path(root) / folder
+            if place.is_dir():
+                found[name] = find_folds(place, prefix=prefix)
+                break
+    if not found:
+        raise LinrankError(
+            f"{root}: holds none of the papers' data. Put a download's folder in it, such as OHSUMED or MQ2008 with "
+            "Fold1 … Fold5."
+        )
+    return found
+
+
+def plans(
+    data: str, folds: Sequence[Fold], papers: Sequence[str], contenders: Mapping[str, Contender]
+) -> Iterator[tuple[Study, Plan]]:
+    """The comparisons that the papers' tables of a data set ask for, with the methods there are."""
+    printed = [result for paper in papers for result in published(paper, data)]
+    for study in STUDIES:
+        wanted = dict.fromkeys(_contender_name(result) for result in printed if study.answers(result))
+        chosen = [made for name in wanted if (made := _contender(name, contenders)) is not None]
+        if not chosen:
+            continue
+        measures = ("pairwise_accuracy",) if data in _LISTS else MEASURES
+        select = "pairwise_accuracy" if data in _LISTS else study.select
+        protocol = Protocol(measures, select, "min-max" if data in _SCALED else "none")
+        names = [contender.name for contender in chosen]
+        baseline = next((name for name in ("ranksvm", "ranksvm-hinge") if name in names), names[0])
+        used = tuple(folds[:1] if study.first_fold else folds)
+        yield study, Plan(used, tuple(chosen), protocol, baseline, f"{data}, {study.name}")
+
+
+def beside(paper: str, data: str, results: Mapping[str, Results]) -> list[Beside]:
+    """Every printed figure of a paper on a data set, with ours from the study that answers it."""
+    made = []
+    for printed in published(paper, data):
+        study = next((study for study in STUDIES if study.name in results and study.answers(printed)), None)
+        ours = None if study is None else _our_values(printed, results[study.name])
+        mean = None if not ours else float(np.mean(ours))
+        spread = float(np.std(ours, ddof=1)) if ours and len(ours) > 1 else None
+        made.append(Beside(printed, mean, spread))
+    return made
+
+
+def table_texts(paper: str, rows: Sequence[Beside]) -> Iterator[tuple[str, str]]:
+    """For each table of a paper on a data set its heading, and Markdown with the printed figure before ours."""
+    tables: dict[str, list[Beside]] = {}
+    for row in rows:
+        tables.setdefault(row.printed.table, []).append(row)
+    for table, cells in tables.items():
+        measures = list(dict.fromkeys(cell.printed.measure for cell in cells))
+        lines = ["| | " + " | ".join(measures) + " |", "|---|" + "---:|" * len(measures)]
+        by_row: dict[str, dict[str, Beside]] = {}
+        for cell in cells:
+            label = cell.printed.method + (f" ({cell.printed.note})" if cell.printed.note else "")
+            by_row.setdefault(label, {})[cell.printed.measure] = cell
+        for label, of_row in by_row.items():
+            shown = [_cell(of_row[measure]) if measure in of_row else "" for measure in measures]
+            lines.append(f"| {label} | " + " | ".join(shown) + " |")
+        yield f"{paper}, {table}: {cells[0].printed.data}", "\n".join(lines)
+
+
+def summary(papers: Sequence[str], found: Mapping[str, Mapping[str, Results]]) -> str:
+    """All tables as one Markdown text, with what differs between each paper's protocol and ours."""
+    parts = []
+    for paper in papers:
+        texts = [
+            f"### {heading}\n\n{text}"
+            for data, results in found.items()
+            for heading, text in table_texts(paper, beside(paper, data, results))
+        ]
+        if texts:
+            parts += [f"## {PAPERS[paper]}", PROTOCOL[paper], *texts]
+    return "\n\n".join(parts) + "\n"
+
+
+def _cell(cell: Beside) -> str:
+    printed = _shown(cell.printed.value)
+    if cell.printed.spread is not None:
+        printed += f" ± {cell.printed.spread:.3f}"
+    if cell.ours is None:
+        return f"{printed} / -"
+    return f"{printed} / **{_shown(cell.ours)}**" + ("" if cell.spread is None else f" ± {cell.spread:.3f}")
+
+
+def _shown(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 1 and value != int(value) else f"{value:.6g}"
+
+
+def _settings(result: PublishedResult) -> dict[str, float]:
+    """What the note says the method was set to, by our names."""
+    found = {name: float(value) for name, value in _SETTING.findall(result.note) if name not in ("qid", "C")}
+    return {"l1" if name == "g" else name: value for name, value in found.items()}
+
+
+def _contender_name(result: PublishedResult) -> str:
+    """The method, with the settings that the note says."""
+    return " ".join([result.method, *(f"{name}={value:g}" for name, value in _settings(result).items())])
+
+
+def _contender(name: str, contenders: Mapping[str, Contender]) -> Contender | None:
+    method, *settings = name.split()
+    if method not in contenders:
+        return None
+    fixed: dict[str, Any] = {}
+    for text in settings:
+        setting, _, value = text.partition("=")
+        fixed[setting] = int(value) if value.isdigit() and setting == "rank" else float(value)
+    base = contenders[method]
+    grid = {setting: values for setting, values in base.grid.items() if setting not in fixed}
+    return replace(base, name=name, settings={**base.settings, **fixed}, grid=grid)
+
+
+def _our_values(printed: PublishedResult, results: Results) -> list[float]:
+    """What we have for a printed figure, fold by fold."""
+    of_method = results.of(_contender_name(printed))
+    if len(of_method) < len(results.plan.folds):
+        return []
+    values = [_value(printed.measure, result) for result in of_method]
+    return [value for value in values if value is not None]
+
+
+def _value(measure: str, result: JobResult) -> float | None:
+    if measure in result.means:
+        return result.means[measure]
+    if measure == "sparsity":
+        return result.n_features / result.n_features_of
+    if measure in ("seconds", "n_features"):
+        return float(getattr(result, measure))
+    return result.chosen.get(measure)
