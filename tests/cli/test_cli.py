@@ -226,8 +226,19 @@ def test_path_shows_quality_against_features(run, folder):
     code, out, _ = run("path", "train.txt", "--validate", "vali.txt", "--json", "--picture", "curve.html", "--one-se")
     assert sum(step["chosen"] for step in json.loads(out)["steps"]) == 1
     page = (folder / "curve.html").read_text()
-    assert "<polyline" in page
-    assert "http" not in page
+    assert "How many features does train.txt need?" in page
+    assert "https:" not in page
+
+
+def test_path_ends_with_a_page_unless_told_not_to(run, folder, tmp_path):
+    assert run("path", "vali.txt", "--steps", "5", "--no-report")[0] == 0
+    assert not (folder / "vali.features.html").exists()
+    _, out, _ = run("path", "vali.txt", "--steps", "5")
+    assert "wrote vali.features.html" in out
+    assert (folder / "vali.features.html").exists()
+    code, _, err = run("path", "vali.txt", "--report", "page.pdf")
+    assert code == 1
+    assert "the page is an .html file" in err
 
 
 def test_path_takes_costs_by_name(run, folder, tmp_path):

@@ -70,7 +70,7 @@ def parser() -> ArgumentParser:
     add_data_options(made)
     width = max(map(len, METHODS))
     says = "\n".join(f"  {name:<{width}}  {method.formula}" for name, method in METHODS.items())
-    made.epilog = f"{made.epilog}\n\nmethods (the sum is over all preference pairs of max(0, 1 - margin)^2):\n{says}"
+    made.epilog = f"{made.epilog}\n\nmethods:\n{says}"
     return made
 
 
@@ -155,7 +155,7 @@ def show(results: Results, form: str = "terminal") -> None:
     shown = table(results.plan.title, "method", *measures, "features", "seconds")
     for standing in results.standings():
         cells = (
-            f"{standing.means[m]:.4f} ± {standing.deviations[m]:.3f}{tables.sign_of(standing, m) or ' '}"
+            f"{standing.means[m]:.4f}{tables.spread_of(standing, m)}{tables.sign_of(standing, m) or ' '}"
             for m in measures
         )
         of = f"{standing.n_features:.3g} of {standing.n_features_of}"

@@ -7,21 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linrank.cli.console import console, table, verb_parser
+from linrank.cli.compare import carry_out, contender, show, write_tables
+from linrank.cli.console import console, verb_parser
 
 if TYPE_CHECKING:
-    from linrank.arrays import Vector
     from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.experiments.results import Results
 
-_MEASURES = "ndcg@1,3,5,10 map"
+_METHODS = ("single-feature", "ranksvm", "ranksvm-l1", "minbatsrank", "ridge", "listnet")
 
 
 def parser() -> ArgumentParser:
     made = verb_parser(
         "demo",
-        "Make LETOR-like sample data, describe it, choose C for RankSVM on the validation queries, train it exactly\n"
-        "on all pairs, compare it on the test queries with the best single feature, and show quality against number\n"
-        "of features. Everything is written to a folder, so that the other verbs can be tried on it.",
+        "Make LETOR-like sample data and describe it; train rankers, each with its settings chosen on the validation\n"
+        "queries; compare them on the test queries; show quality against number of features; and write a page with\n"
+        "all of it. Everything is written to a folder, so that the other verbs can be tried on it.",
         "  linrank demo\n  linrank demo --out /tmp/sample --queries 1000",
     )
     made.add_argument("--out", default="demo", metavar="FOLDER", help="where to write (demo)")
@@ -32,41 +33,60 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> None:
     from linrank.cli.info import show_summary
-    from linrank.estimators.rank_svm_cv import RankSVMCV
-    from linrank.measures import NDCG
+    from linrank.experiments.comparison_page import write_comparison_page
     from linrank.reading.read import read
-    from linrank.reading.scores import write_scores
 
     out = console()
     folder = Path(arguments.out)
     _make_data(folder, max(10, arguments.queries), arguments.seed)
     train, vali, test = (read(folder / f"{part}.txt") for part in ("train", "vali", "test"))
     show_summary(str(folder / "train.txt"), train.describe())
-
-    ndcg = NDCG @ 10
-    quality = [ndcg.mean(train.features[:, j], train) for j in range(train.n_features)]
-    best = max(range(train.n_features), key=quality.__getitem__)
-    ranker = RankSVMCV().fit(
-        train.features,
-        train.labels,
-        qid=train.qid,
-        eval_set=[(vali.features, vali.labels)],
-        eval_qid=[vali.qid],
-    )
-    ranker.to_model(feature_names=train.names, data_fingerprint=train.fingerprint()).save(folder / "model.json")
-    out.print(f"\nRankSVM, C = {ranker.C_:g} of {len(ranker.Cs_)} tried, by NDCG@10 on the validation queries")
-    for line in ranker.history_:
-        out.print(f"  {line}")
-    scores = {f"feature {best + 1} alone": test.features[:, best], "RankSVM": ranker.predict(test.features)}
-    write_scores(folder / "best-feature.scores", scores[f"feature {best + 1} alone"])
-    write_scores(folder / "ranksvm.scores", scores["RankSVM"])
-    _show_leaderboard(scores, test)
-    _show_path(train, vali, folder / "features.html")
+    out.print("\nTraining rankers, settings chosen by NDCG@10 on the validation queries")
+    results = _compare(folder)
+    show(results)
+    write_tables(results)
+    _write_model(results, train, test, folder)
+    _show_path(train, vali)
+    page = write_comparison_page(results)
     out.print(
+        f"\nThe report, to look at: {page}\n"
         f"\nTry:  linrank evaluate {folder}/test.txt {folder}/ranksvm.scores --measures 'ndcg(letor)@10' meanndcg\n"
         f"      linrank tune {folder}/train.txt {folder}/tuned.json --cv 5 --one-se\n"
+        f"      linrank explain {folder}/model.json {folder}/test.txt\n"
         f"      linrank predict {folder}/model.json {folder}/test.txt {folder}/run.txt --trec"
     )
+
+
+def _compare(folder: Path) -> Results:
+    """Every ranker on the one fold there is, in this process: the sample is small."""
+    from linrank.experiments.comparison import Protocol
+    from linrank.experiments.folds import find_folds
+    from linrank.experiments.results import Plan, Results
+
+    contenders = tuple(contender(name) for name in _METHODS)
+    plan = Plan(tuple(find_folds(folder)), contenders, Protocol(), "ranksvm", "the sample data")
+    results = Results(folder / "comparison", plan)
+    carry_out(results, 1)
+    return results
+
+
+def _write_model(results: Results, train: RankingDataset, test: RankingDataset, folder: Path) -> None:
+    """Save RankSVM with the settings that were chosen, and its scores."""
+    import numpy as np
+
+    from linrank.model import LinearModel
+    from linrank.reading.scores import write_scores
+
+    (result,) = results.of("ranksvm")
+    model = LinearModel(
+        np.asarray(result.weights),
+        train.names,
+        method="ranksvm",
+        parameters=result.chosen,
+        data_fingerprint=train.fingerprint(),
+    )
+    model.save(folder / "model.json")
+    write_scores(folder / "ranksvm.scores", model.predict(test.features))
 
 
 def _make_data(folder: Path, n_queries: int, seed: int) -> None:
@@ -83,9 +103,9 @@ def _make_data(folder: Path, n_queries: int, seed: int) -> None:
         save_dataset(part, folder / f"{name}.linrank")
 
 
-def _show_path(train: RankingDataset, vali: RankingDataset, page: Path) -> None:
+def _show_path(train: RankingDataset, vali: RankingDataset) -> None:
     """Quality against number of features, on the validation queries."""
-    from linrank.experiments.curve import save_curve, text_curve
+    from linrank.experiments.curve import text_curve
     from linrank.experiments.feature_path import feature_path
 
     path = feature_path(train, None, eval_set=(vali.features, vali.labels), eval_qid=vali.qid)
@@ -94,23 +114,3 @@ def _show_path(train: RankingDataset, vali: RankingDataset, page: Path) -> None:
         f"\nHow many features? {chosen.n_features} of {train.n_features} are within one standard error of the best"
     )
     console().print(text_curve(path, chosen), markup=False)
-    save_curve(path, chosen, page)
-    console().print(f"The curve, its table and the weights: {page}")
-
-
-def _show_leaderboard(scores: dict[str, Vector], test: RankingDataset) -> None:
-    """The measures of each ranker on the test queries, and whether they differ by more than chance."""
-    from linrank.measures import NDCG, evaluate, paired_t_test, parse_measures
-
-    measures = parse_measures(_MEASURES)
-    evaluations = {name: evaluate(of_ranker, test, measures) for name, of_ranker in scores.items()}
-    board = table("On the test queries", "ranker", *map(str, measures), "95 % interval of ndcg@10")
-    ndcg = NDCG @ 10
-    for name, evaluation in evaluations.items():
-        low, high = evaluation.interval(ndcg)
-        means = (f"{evaluation.mean[measure]:.4f}" for measure in measures)
-        board.add_row(name, *means, f"{low:.4f} to {high:.4f}")
-    console().print(board)
-    plain, trained = (evaluation.per_query[ndcg] for evaluation in evaluations.values())
-    test_ = paired_t_test(trained, plain)
-    console().print(f"RankSVM gains {test_.difference:+.4f} NDCG@10 a query; paired t-test p = {test_.p_value:.1e}")

@@ -10,8 +10,8 @@ from typing import Any
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 
-# The variants of a method are trained by its own name and settings.
-NAMES = tuple(name for name, method in METHODS.items() if not method.variant)
+# What can be trained to a model file; the variants of a method are trained by its own name and settings.
+NAMES = tuple(name for name, method in METHODS.items() if method.linear and not method.variant)
 SCALINGS = ("none", "standard", "min-max", "max-abs", "query")
 
 # Options that are parameters of the estimator, by the same name or another.
@@ -51,9 +51,7 @@ def add_method_choice(parser: ArgumentParser) -> None:
     """Add the choice of a method and the settings of those that are not ranksvm."""
     width = max(map(len, NAMES))
     says = "\n".join(f"  {name:<{width}}  {METHODS[name].formula}" for name in NAMES)
-    parser.epilog = (
-        f"{parser.epilog}\n\nmethods (the sum is over all preference pairs of max(0, 1 - margin)^2):\n{says}"
-    )
+    parser.epilog = f"{parser.epilog}\n\nmethods:\n{says}"
     parser.add_argument("--method", choices=NAMES, default="ranksvm", help="(ranksvm)")
     parser.add_argument(
         "--set",

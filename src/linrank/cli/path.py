@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.train import without_endings
 from linrank.errors import DataFormatError, LinrankError
 
 if TYPE_CHECKING:
@@ -41,7 +42,13 @@ def parser() -> ArgumentParser:
     made.add_argument("--shrunk", action="store_true", help="keep the penalised weights: do not refit")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (0)")
     made.add_argument("--model", metavar="FILE", help="write the chosen model")
-    made.add_argument("--picture", metavar="FILE", help="write the curve: .svg, .png, .pdf, or an .html page")
+    made.add_argument("--picture", metavar="FILE", help="draw the curve: .svg, .png, .pdf, or an .html page")
+    made.add_argument(
+        "--report",
+        metavar="FILE",
+        help="the page to explore it on (the data's name with .features.html, in this folder)",
+    )
+    made.add_argument("--no-report", action="store_true", help="do not write the page (nor does --json)")
     made.add_argument("--threads", type=int, metavar="N", help="the result is the same for any number (all)")
     made.add_argument("--json", action="store_true", help="print the curve as one JSON object")
     add_data_options(made)
@@ -54,9 +61,14 @@ def run(arguments: Namespace) -> None:
     from linrank.measures import parse_measure
 
     parse_measure(arguments.measure)
+    if arguments.report and Path(arguments.report).suffix.lower() != ".html":
+        raise LinrankError(f"{arguments.report}: the page is an .html file; --picture draws others.")
     if arguments.picture and Path(arguments.picture).suffix.lower() not in PICTURES:
         raise LinrankError(f"{arguments.picture}: cannot draw that; use one of {', '.join(PICTURES)}.")
-    for out in (arguments.model, arguments.picture):
+    page = arguments.report
+    if page is None and not (arguments.no_report or arguments.json):
+        page = f"{without_endings(Path(arguments.data))}.features.html"
+    for out in (arguments.model, arguments.picture, page):
         if out and not Path(out).parent.is_dir():
             raise LinrankError(f"{Path(out).parent}: no such folder. Make it first.")
     dataset = read_data(arguments.data, arguments)
@@ -80,14 +92,14 @@ def run(arguments: Namespace) -> None:
     chosen = path.select_features(arguments.max_features, max_cost=arguments.max_cost, one_se=arguments.one_se)
     if arguments.model:
         path.to_model(chosen).save(arguments.model)
-    if arguments.picture:
-        save_curve(path, chosen, arguments.picture)
+    for picture in filter(None, (arguments.picture, page)):
+        save_curve(path, chosen, picture, title=Path(arguments.data).name)
     if arguments.json:
         dump_json(_record(path, chosen))
         return
     show_path(path, chosen)
     console().print(text_curve(path, chosen), markup=False)
-    for out in (arguments.model, arguments.picture):
+    for out in (arguments.model, arguments.picture, page):
         if out:
             console().print(f"wrote {out}", markup=False)
 

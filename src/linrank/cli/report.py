@@ -27,7 +27,7 @@ def run(arguments: Namespace) -> None:
     from dataclasses import replace
 
     from linrank.experiments.comparison_page import comparison_content
-    from linrank.experiments.report import fitting, save_pictures, write_page
+    from linrank.experiments.report import save_pictures, write_page
     from linrank.experiments.results import Results
 
     results = Results.open(arguments.results)
@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> None:
         results.plan = replace(results.plan, baseline=arguments.baseline)
     content = comparison_content(results)
     out = Path(arguments.out or Path(arguments.results) / "report.html")
-    write_page(out, fitting(content))
+    write_page(out, content)
     console().print(f"The report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
     if arguments.pictures:
         for place in save_pictures(content, arguments.pictures):

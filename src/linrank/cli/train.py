@@ -105,7 +105,7 @@ def fit(ranker: Any, train: RankingDataset, validation: dict[str, Any]) -> None:
 
 def model_path(data: str, model: str | None) -> Path:
     """Where the model goes; refused before any work if it cannot go there, or would replace something else."""
-    out = Path(model) if model else Path(_without_endings(Path(data)) + ".model.json")
+    out = Path(model) if model else Path(without_endings(Path(data)) + ".model.json")
     if not out.parent.is_dir():
         raise LinrankError(f"{out.parent}: no such folder. Make it first.")
     if not os.access(out.parent, os.W_OK):
@@ -117,7 +117,8 @@ def model_path(data: str, model: str | None) -> Path:
     return out
 
 
-def _without_endings(path: Path) -> str:
+def without_endings(path: Path) -> str:
+    """The name of a data file alone, for naming what is made from it."""
     name = path.name
     for ending in (".gz", ".zst", ".txt", ".svm", ".svmlight", ".letor", ".dat", ".parquet", ".csv", ".tsv", ".arrow",
                    ".feather", ".linrank"):  # fmt: skip

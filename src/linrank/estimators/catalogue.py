@@ -26,6 +26,8 @@ class Method:
     variant: bool = False
     linear: bool = True
     sparse: bool = False
+    in_groups: bool = True
+    """False for one that says nothing new, or needs to be told something, in a comparison of all."""
     needs: str | None = None
     """The package it is the face of, where that is an optional extra."""
 
@@ -48,10 +50,18 @@ def _powers(*exponents: int) -> tuple[float, ...]:
 
 
 _C = {"C": _powers(*range(-14, 5, 2))}
-_L1 = {"l1": _powers(*range(15, 3, -1))}
+_L1 = {"l1": _powers(*range(15, 5, -1))}
+_GAMMA = {"gamma": tuple(10.0**exponent for exponent in range(3, -4, -1))}
+_TREES = {"n_trees": (100, 300), "learning_rate": (0.05, 0.1)}
 
 METHODS: dict[str, Method] = {
-    "ranksvm": Method("rank_svm", "RankSVM", "penalty(w) + C * sum over all pairs of max(0, 1 - w.(x_i - x_j))^2", _C),
+    "single-feature": Method("simple_rankers", "SingleFeature", "the one feature that ranks the training queries best"),
+    "fixed-weights": Method(
+        "simple_rankers", "FixedWeights", "weights that are given; all 1 unless told", in_groups=False
+    ),
+    "ranksvm": Method(
+        "rank_svm", "RankSVM", "penalty(w) + C * squared hinge, max(0, 1 - w.(x_i - x_j))^2, over all pairs", _C
+    ),
     "ranksvm-hinge": Method("rank_svm", "RankSVM", "ranksvm without the square", _C, {"loss": "hinge"}, variant=True),
     "ranksvm-l1": Method(
         "rank_svm",
@@ -60,20 +70,41 @@ METHODS: dict[str, Method] = {
         {"C": _powers(*range(-15, -3))},
         {"penalty": "l1", "tol": 1e-5},
         variant=True,
+        sparse=True,
+    ),
+    "ranksvm-adjacent": Method(
+        "rank_svm", "RankSVM", "ranksvm, pairs of neighbouring labels only", _C, {"pairs": "adjacent"}, variant=True
     ),
     "sparserank": Method(
-        "sparse_rank", "SparseRank", "the sum + l1 |w|_1, by accelerated proximal gradient", _L1, {"tol": 1e-3}
+        "sparse_rank",
+        "SparseRank",
+        "squared hinge over all pairs + l1 |w|_1, by accelerated proximal gradient",
+        _L1,
+        {"tol": 1e-3},
+        sparse=True,
     ),
     "fenchelrank": Method(
         "fenchel_rank",
         "FenchelRank",
-        "the sum subject to |w|_1 <= radius, by Frank-Wolfe",
+        "squared hinge over all pairs subject to |w|_1 <= radius, by Frank-Wolfe",
         {"radius": (0.5, 1.0, 2.0, 4.0, 8.0)},
+        sparse=True,
     ),
     "mcprank": Method(
-        "mcp_rank", "MCPRank", "the sum + a concave penalty (mcp, log, lp), by reweighting", _L1, {"tol": 1e-3}
+        "mcp_rank",
+        "MCPRank",
+        "squared hinge over all pairs + a concave penalty (mcp, log, lp), by reweighting",
+        _L1,
+        {"tol": 1e-3},
+        sparse=True,
     ),
-    "minbatsrank": Method("min_bat_s_rank", "MinBatSRank", "the sum + l1 |w|_1, online, a rate for each feature", _L1),
+    "minbatsrank": Method(
+        "min_bat_s_rank",
+        "MinBatSRank",
+        "squared hinge over all pairs + l1 |w|_1, online, a rate for each feature",
+        _L1,
+        sparse=True,
+    ),
     "minbatsrank-nonfea": Method(
         "min_bat_s_rank",
         "MinBatSRank",
@@ -81,15 +112,79 @@ METHODS: dict[str, Method] = {
         _L1,
         {"feature_rates": False},
         variant=True,
+        sparse=True,
     ),
     "rsrank": Method(
         "rs_rank",
         "RSRank",
         "pairs weighed by their change of NDCG, L1 by truncated gradient",
         {"l1": _powers(*range(8))},
+        {"patience": 20},
+        sparse=True,
     ),
+    "gdm": Method(
+        "gdm", "GDM", "least squares over pairs + gamma w.w / 2, fixed rate and momentum", _GAMMA, in_groups=False
+    ),
+    "egdm": Method(
+        "gdm", "EGDM", "least squares over pairs + gamma w.w / 2, rate and momentum from eigenvalues", _GAMMA
+    ),
+    "ridge": Method("pairwise_ridge", "PairwiseRidge", "least squares over pairs + gamma w.w / 2, exactly", _GAMMA),
+    "fac-ranksvm": Method(
+        "fac_rank_svm",
+        "FacRankSVM",
+        "the hinge's dual with weights of pairs <v_i, v_j>",
+        {"rank": (1, 5), "C": _powers(-14, -11, -8)},
+    ),
+    "reg-ranksvm": Method(
+        "reg_rank_svm",
+        "RegRankSVM",
+        "the hinge's dual with a nuclear norm of the weights of pairs",
+        {"C": (1e-3, 1e-2), "nuclear": (3.0, 30.0)},
+    ),
+    "listnet": Method(
+        "list_net", "ListNet", "cross entropy of top-one probabilities", {"C": _powers(*range(-6, 9, 2))}
+    ),
+    "listnet-l1": Method(
+        "list_net",
+        "ListNet",
+        "listnet with |w|_1",
+        {"C": _powers(*range(-4, 6))},
+        {"penalty": "l1"},
+        variant=True,
+        sparse=True,
+    ),
+    "ranknet": Method(
+        "rank_net", "RankNet", "sum over all pairs of log(1 + exp(-w.(x_i - x_j)))", {"C": _powers(*range(-16, 1, 2))}
+    ),
+    "lambdarank": Method(
+        "rank_net",
+        "LambdaRank",
+        "ranknet's pairs weighed by their change of NDCG",
+        {"C": (0.01, 0.1, 1.0, 10.0)},
+        {"patience": 50, "tol": 1e-4},
+    ),
+    "adarank": Method("ada_rank", "AdaRank", "boosting of single features by NDCG"),
+    "svr": Method(
+        "linear_svr", "LinearSVRRanker", "sum over documents of max(0, |w.x + b - y| - epsilon)^2", _C, {"epsilon": 0.0}
+    ),
+    "svr-absolute": Method(
+        "linear_svr", "LinearSVRRanker", "svr without the square", _C, {"loss": "l1", "epsilon": 0.0}, variant=True
+    ),
+    "sampled-sgd": Method(
+        "sampled_pair_sgd",
+        "SampledPairSGD",
+        "the hinge on pairs that are drawn, a step each",
+        {"l2": (1e-1, 1e-2, 1e-3, 1e-4)},
+    ),
+    "gbt": Method("tree_rankers", "GradientBoostedTrees", "boosted trees on labels", _TREES, linear=False),
+    "random-forest": Method(
+        "tree_rankers", "RandomForest", "averaged trees on labels", {"min_leaf": (5, 20, 50)}, linear=False
+    ),
+    "lightgbm": Method(
+        "lambda_mart", "LightGBMRanker", "LambdaMART by LightGBM", _TREES, linear=False, needs="lightgbm"
+    ),
+    "xgboost": Method("lambda_mart", "XGBoostRanker", "LambdaMART by XGBoost", _TREES, linear=False, needs="xgboost"),
 }
-
 
 _GROUPS: dict[str, Callable[[Method], bool]] = {
     "all": lambda method: True,  # noqa: ARG005

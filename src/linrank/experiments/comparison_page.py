@@ -14,10 +14,10 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import QueryScaling, scaled, scaling_named
 from linrank.errors import LinrankError
 from linrank.experiments.comparison import Contender, JobResult
-from linrank.experiments.feature_path import FeaturePath, feature_path
+from linrank.experiments.curve import curve_content
+from linrank.experiments.feature_path import feature_path
 from linrank.experiments.folds import Fold, Part
 from linrank.experiments.report import (
-    CurvePoint,
     FeatureCurve,
     Leaderboard,
     LeaderboardRow,
@@ -29,11 +29,9 @@ from linrank.experiments.report import (
     TrainingCurve,
     WeightRow,
     Weights,
-    fitting,
     write_page,
 )
 from linrank.experiments.results import Results
-from linrank.measures import evaluate
 
 _RESAMPLES = 50
 # Of more documents than these, a share of the queries is enough for the curve and the intervals of weights.
@@ -45,7 +43,7 @@ _DIGITS = 5
 def write_comparison_page(results: Results) -> Path:
     """Write report.html into the folder of the results."""
     place = results.folder / "report.html"
-    write_page(place, fitting(comparison_content(results)))
+    write_page(place, comparison_content(results))
     return place
 
 
@@ -55,9 +53,7 @@ def comparison_content(results: Results) -> ReportContent:
     notes = list(results.notes())
     try:
         whole = _whole(results.plan.folds)
-        curve: FeatureCurve | None = curve_content(
-            _path(whole), whole, dense=_dense_level(results), measures=results.plan.protocol.evaluated()
-        )
+        curve: FeatureCurve | None = _curve(whole, results)
         weights = _weights(results, ours)
         documents = [fold.test.load().with_columns(whole.names, fold.test.path) for fold in results.plan.folds]
     except (OSError, LinrankError) as error:
@@ -76,29 +72,9 @@ def comparison_content(results: Results) -> ReportContent:
     )
 
 
-def curve_content(
-    path: FeaturePath,
-    data: RankingDataset,
-    *,
-    dense: float | None = None,
-    measures: Sequence[str] = (),
-    cost_unit: str | None = None,
-) -> FeatureCurve:
-    """A feature path as the page draws it, with further measures of each model on `data`."""
-    steps = path.by_size()
-    points = []
-    for step in steps:
-        low, high = step.interval() or (None, None)
-        named = {name: float(weight) for name, weight in zip(path.feature_names, step.weights, strict=True) if weight}
-        evaluation = evaluate(data.features @ step.weights, data, measures) if measures else None
-        further = {} if evaluation is None else {f"{m}, training": v for m, v in evaluation.to_dict()["mean"].items()}
-        points.append(CurvePoint(step.n_features, step.mean, named, step.cost, low, high, further))
-    near = steps.index(path.select_features(one_se=True))
-    return FeatureCurve(str(path.measure), tuple(points), near, near, dense, cost_unit)
-
-
-def _path(whole: RankingDataset) -> FeaturePath:
-    return feature_path(whole, None, cv=min(5, whole.n_queries))
+def _curve(whole: RankingDataset, results: Results) -> FeatureCurve:
+    path = feature_path(whole, None, cv=min(5, whole.n_queries), measure=results.plan.protocol.select)
+    return curve_content(path, path.select_features(one_se=True), dense=_dense_level(results))
 
 
 def _whole(folds: Sequence[Fold]) -> RankingDataset:

@@ -25,10 +25,12 @@ def sign_of(standing: Standing, measure: str) -> str:
 def footnote(results: Results) -> str:
     """What the numbers of a leaderboard are."""
     plan = results.plan
-    folds = f"{len(plan.folds)} folds" if len(plan.folds) > 1 else "one fold"
+    what = (
+        f"Mean ± standard deviation over {len(plan.folds)} folds" if len(plan.folds) > 1 else "Mean over test queries"
+    )
     n_queries = len(results.per_query(plan.baseline, plan.protocol.select))
     return (
-        f"Mean ± standard deviation over {folds}; settings chosen by {plan.protocol.select} on the validation parts. "
+        f"{what}; settings chosen by {plan.protocol.select} on the validation parts. "
         f"▲▼: above, below {plan.baseline} with p < {LEVEL} over {n_queries} test queries (paired t-test, Holm). "
         "Seconds are of one training with the chosen settings."
     )
@@ -45,7 +47,7 @@ def markdown(results: Results) -> str:
     for standing in standings:
         cells = [
             f"{_bold(f'{standing.means[m]:.4f}', '**', when=_is_best(standing, standings, m))}"
-            f"{_spread(standing, m)}{sign_of(standing, m)}"
+            f"{spread_of(standing, m)}{sign_of(standing, m)}"
             for m in measures
         ]
         lines.append(
@@ -123,7 +125,8 @@ def _bold(text: str, mark: str, *, when: bool) -> str:
     return f"{mark}{text}{mark}" if when else text
 
 
-def _spread(standing: Standing, measure: str) -> str:
+def spread_of(standing: Standing, measure: str) -> str:
+    """The standard deviation over folds, where there are several."""
     deviation = standing.deviations[measure]
     return "" if math.isnan(deviation) else f" ± {deviation:.3f}"
 
