@@ -11,10 +11,10 @@ JOBS ?= 2
 help:  ## say what each target does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-demo: $(VENV)/.installed  ## sample data, described and measured; everything is written to demo/
+demo: $(VENV)/.installed  ## rankers trained and compared on sample data, with a report: demo/comparison/report.html
 	$(BIN)/linrank demo --out demo
 
-test: $(VENV)/.dev  ## all tests
+test: $(VENV)/.dev $(VENV)/.browser  ## all tests, the report's in Chromium where it can be installed
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 check: $(VENV)/.dev  ## style, types and layout of the code
@@ -50,6 +50,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) install --quiet -c constraints.txt --group dev
+	touch $@
+
+# The report's page is tested in a real browser. Without one, or the right to install it, those tests are skipped.
+$(VENV)/.browser: | $(BIN)/python
+	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } \
+	  || { sudo -n apt-get update -qq && sudo -n apt-get install -y -qq chromium chromium-driver; } \
+	  || echo 'no Chromium with chromedriver: the tests of the page in a browser are skipped'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -11,7 +11,19 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "linrank"
 
 # Modules that import no stage, the stages from left to right, and what stands on top of them all.
 FOUNDATION = ["arrays", "compiled", "errors", "files", "ordering", "threads", "_version"]
-STAGES = ["dataset", "reading", "executors", "objective", "solvers", "model", "measures", "experiments", "exporting"]
+STAGES = [
+    "dataset",
+    "reading",
+    "executors",
+    "objective",
+    "solvers",
+    "model",
+    "explaining",
+    "measures",
+    "analysis",
+    "experiments",
+    "exporting",
+]
 TOP = ["estimators", "warmup", "cli", "__init__", "__main__"]
 RANK = dict.fromkeys(FOUNDATION, 0) | {name: 1 + place for place, name in enumerate([*STAGES, *TOP])}
 

@@ -268,5 +268,3 @@ def test_data_without_anything_to_learn_is_refused():
         NDCGReduction().fit(X, np.ones(len(Y)), qid=QID)
     with pytest.raises(LinrankError, match="no pair of documents changes NDCG"):
         NDCGReduction().fit(X, -1.0 - Y, qid=QID)
-    with pytest.raises(LinrankError, match="Train an RSRank"):
-        NDCGReduction().fit(X, Y, qid=QID).to_model()

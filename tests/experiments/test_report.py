@@ -284,7 +284,7 @@ def test_pictures_leave_out_what_is_missing_and_take_names_as_they_are(tmp_path)
 
 
 def test_pictures_that_cannot_be_drawn_are_refused(tmp_path, monkeypatch):
-    with pytest.raises(LinrankError, match="cannot draw a '.gif' file; use one of .png, .svg, .pdf"):
+    with pytest.raises(LinrankError, match=r"cannot draw a '\.gif' file; use one of \.png, \.svg, \.pdf"):
         save_pictures(sample(), tmp_path, ["gif"])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingDependencyError, match=r"linrank\[plots\]"):

@@ -22,6 +22,7 @@ VERBS = {
     "report": "make a comparison one page to look at: leaderboard, features, weights, queries, why",
     "reproduce": "run five papers' tables and figures on the data you have, ours beside theirs",
     "predict": "score documents with a model",
+    "explain": "say why documents stand where a model puts them, feature by feature",
     "demo": "make sample data and run the main job on it",
     "warmup": "compile every kernel now, so that the first real job does not wait",
 }

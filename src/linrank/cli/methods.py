@@ -95,7 +95,7 @@ def _setting(text: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, An
         if value not in ("true", "false"):
             raise LinrankError(f"--set {text}: {name} is true or false.")
         return name, value == "true"
-    if isinstance(default, str):
+    if isinstance(default, str) or (name in known and "str" in str(known[name].annotation)):
         return name, value
     try:
         return name, int(value) if isinstance(default, int) else float(value)

@@ -170,6 +170,18 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool | np.integer | np.floating)
 
 
+def check_choice(name: str, value: Any, known: Any) -> None:
+    """Refuse a setting that is none of the known ones."""
+    if value not in known:
+        raise LinrankError(f"{name}={value!r}; use one of {', '.join(repr(word) for word in known)}.")
+
+
+def check_positive(name: str, value: float, remedy: str) -> None:
+    """Refuse a setting that is not a positive number."""
+    if not (np.isfinite(value) and value > 0):
+        raise LinrankError(f"{name}={value}; use a positive number: {remedy}")
+
+
 def watcher(progress: Callable[[Iteration], object] | None, watching: Patience | None = None) -> Watch | None:
     """What a solver calls after each iteration: the caller's progress, and the validation measure."""
     if progress is None and (watching is None or not watching.active):

@@ -50,9 +50,11 @@ def _powers(*exponents: int) -> tuple[float, ...]:
 
 
 _C = {"C": _powers(*range(-14, 5, 2))}
+_SVR = {"epsilon": (0.0, 0.1), "C": _powers(*range(-14, 1, 2))}
 _L1 = {"l1": _powers(*range(15, 5, -1))}
 _GAMMA = {"gamma": tuple(10.0**exponent for exponent in range(3, -4, -1))}
-_TREES = {"n_trees": (100, 300), "learning_rate": (0.05, 0.1)}
+_TREES = {"n_trees": (50, 100), "learning_rate": (0.03, 0.1)}
+_LEAVES = {**_TREES, "max_leaves": (4, 8)}
 
 METHODS: dict[str, Method] = {
     "single-feature": Method("simple_rankers", "SingleFeature", "the one feature that ranks the training queries best"),
@@ -163,27 +165,32 @@ METHODS: dict[str, Method] = {
         {"C": (0.01, 0.1, 1.0, 10.0)},
         {"patience": 50, "tol": 1e-4},
     ),
-    "adarank": Method("ada_rank", "AdaRank", "boosting of single features by NDCG"),
-    "svr": Method(
-        "linear_svr", "LinearSVRRanker", "sum over documents of max(0, |w.x + b - y| - epsilon)^2", _C, {"epsilon": 0.0}
-    ),
+    "adarank": Method("ada_rank", "AdaRank", "boosting of single features by NDCG", {"tol": (0.0, 1e-3)}),
+    "svr": Method("linear_svr", "LinearSVRRanker", "sum over documents of max(0, |w.x + b - y| - epsilon)^2", _SVR),
     "svr-absolute": Method(
-        "linear_svr", "LinearSVRRanker", "svr without the square", _C, {"loss": "l1", "epsilon": 0.0}, variant=True
+        "linear_svr", "LinearSVRRanker", "svr without the square", _SVR, {"loss": "l1"}, variant=True
     ),
     "sampled-sgd": Method(
         "sampled_pair_sgd",
         "SampledPairSGD",
         "the hinge on pairs that are drawn, a step each",
-        {"l2": (1e-1, 1e-2, 1e-3, 1e-4)},
+        {"l2": (1e-1, 1e-2, 1e-3)},
     ),
-    "gbt": Method("tree_rankers", "GradientBoostedTrees", "boosted trees on labels", _TREES, linear=False),
+    "gbt": Method("tree_rankers", "GradientBoostedTrees", "boosted trees on labels", _LEAVES, linear=False),
     "random-forest": Method(
-        "tree_rankers", "RandomForest", "averaged trees on labels", {"min_leaf": (5, 20, 50)}, linear=False
+        "tree_rankers", "RandomForest", "averaged trees on labels", {"min_leaf": (20, 50, 100)}, linear=False
     ),
     "lightgbm": Method(
-        "lambda_mart", "LightGBMRanker", "LambdaMART by LightGBM", _TREES, linear=False, needs="lightgbm"
+        "lambda_mart", "LightGBMRanker", "LambdaMART by LightGBM", _LEAVES, linear=False, needs="lightgbm"
     ),
-    "xgboost": Method("lambda_mart", "XGBoostRanker", "LambdaMART by XGBoost", _TREES, linear=False, needs="xgboost"),
+    "xgboost": Method(
+        "lambda_mart",
+        "XGBoostRanker",
+        "LambdaMART by XGBoost",
+        {**_TREES, "max_depth": (2, 3)},
+        linear=False,
+        needs="xgboost",
+    ),
 }
 
 _GROUPS: dict[str, Callable[[Method], bool]] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linrank.estimators.sparse_rank import BatchSparseRanker, check_positive
+from linrank.estimators.base import check_positive
+from linrank.estimators.sparse_rank import BatchSparseRanker
 from linrank.objective.objective import RankingObjective
 from linrank.solvers.frank_wolfe import FrankWolfe
 from linrank.solvers.solution import Iteration, Solution, Watch

@@ -9,7 +9,8 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
-from linrank.estimators.sparse_rank import BatchSparseRanker, check_positive
+from linrank.estimators.base import check_choice, check_positive
+from linrank.estimators.sparse_rank import BatchSparseRanker
 from linrank.objective.concave_penalties import MCP, ConcavePenalty, Log, Lp, usual_size
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L1
@@ -108,8 +109,7 @@ class MCPRank(BatchSparseRanker):
 
     def _check(self) -> None:
         check_positive("l1", self.l1, "for weights without zeros there is RankSVM.")
-        if self.penalty not in _FORMULAS:
-            raise LinrankError(f"penalty={self.penalty!r}; use one of 'mcp', 'log', 'lp'.")
+        check_choice("penalty", self.penalty, _FORMULAS)
         if self.shape is not None:
             check_positive("shape", self.shape, "it says how soon the penalty bends, and None chooses it.")
             if self.penalty == "lp" and self.shape >= 1.0:

@@ -17,7 +17,7 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.errors import LinrankError
-from linrank.estimators.base import Ranker
+from linrank.estimators.base import Ranker, check_choice
 from linrank.measures import NDCG, Judgements
 from linrank.objective.ndcg_weighted import NDCGWeights
 from linrank.objective.sorted_pairs import PairSums
@@ -162,8 +162,7 @@ class NDCGReduction(Ranker):
         return queries
 
     def _checked_learner(self) -> Any:
-        if self.pair_features not in ("difference", "concatenated"):
-            raise LinrankError(f"pair_features={self.pair_features!r}; use one of 'difference', 'concatenated'.")
+        check_choice("pair_features", self.pair_features, ("difference", "concatenated"))
         if self.n_rounds < 1:
             raise LinrankError(f"n_rounds={self.n_rounds}; use at least 1.")
         learner = LogisticRegression(fit_intercept=False) if self.learner is None else self.learner

@@ -10,7 +10,7 @@ import numpy as np
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, Patience, watcher
+from linrank.estimators.base import LinearRanker, Patience, check_choice, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
 from linrank.objective.objective import RankingObjective
@@ -189,10 +189,10 @@ class RankSVM(LinearRanker):
 
     def _solver(self, C: float) -> RankSVMSolver:
         """Everything that cannot work is refused here, before any work."""
-        _check_choice("loss", self.loss, _LOSSES)
-        _check_choice("penalty", self.penalty, _PENALTIES)
-        _check_choice("pairs", self.pairs, ("all", "adjacent"))
-        _check_choice("sums", self.sums, _SUMS)
+        check_choice("loss", self.loss, _LOSSES)
+        check_choice("penalty", self.penalty, _PENALTIES)
+        check_choice("pairs", self.pairs, ("all", "adjacent"))
+        check_choice("sums", self.sums, _SUMS)
         if not (np.isfinite(C) and C > 0):
             raise LinrankError(f"C={C}; the weight of the loss must be a positive number.")
         if self.tol is not None and not self.tol > 0:
@@ -200,7 +200,7 @@ class RankSVM(LinearRanker):
         if self.max_iter < 1:
             raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
         solver = self.solver or ("newton" if self.loss == "squared_hinge" else "smoothed")
-        _check_choice("solver", solver, ("newton", "tron", "smoothed"))
+        check_choice("solver", solver, ("newton", "tron", "smoothed"))
         if (self.loss == "hinge") != (solver == "smoothed"):
             remedy = "'smoothed'" if self.loss == "hinge" else "'newton' or 'tron'"
             raise LinrankError(f"solver={solver!r} cannot minimise loss={self.loss!r}; use solver={remedy}.")
@@ -238,8 +238,3 @@ class RankSVM(LinearRanker):
         self.eval_history_ = watching.values
         remedy = f"f - min f is about {solution.estimated_gap:.1e} of {solution.value:.6e}. Raise max_iter, or tol."
         self._keep(solution, unfinished=remedy if self.patience is None and self.max_seconds is None else None)
-
-
-def _check_choice(name: str, value: Any, known: Any) -> None:
-    if value not in known:
-        raise LinrankError(f"{name}={value!r}; use one of {', '.join(repr(word) for word in known)}.")

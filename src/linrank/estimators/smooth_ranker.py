@@ -11,7 +11,7 @@ import numpy as np
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, Patience, watcher
+from linrank.estimators.base import LinearRanker, Patience, check_choice, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
@@ -108,8 +108,7 @@ class SmoothRanker(LinearRanker, metaclass=ABCMeta):
         """Everything that cannot work is refused here, before any work."""
         if not (np.isfinite(self.C) and self.C > 0):
             raise LinrankError(f"C={self.C}; the weight of the loss must be a positive number.")
-        if self.penalty not in _PENALTIES:
-            raise LinrankError(f"penalty={self.penalty!r}; use one of {', '.join(map(repr, _PENALTIES))}.")
+        check_choice("penalty", self.penalty, _PENALTIES)
         if not self.tol > 0:
             raise LinrankError(f"tol={self.tol}; use a positive number, such as 1e-6.")
         if self.max_iter < 1:

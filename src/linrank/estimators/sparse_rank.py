@@ -6,10 +6,8 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
-
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, watcher
+from linrank.estimators.base import LinearRanker, check_positive, watcher
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -127,9 +125,3 @@ class SparseRank(BatchSparseRanker):
 
     def _solve(self, objective: RankingObjective, watch: Watch | None) -> Solution:
         return ProximalGradient(L1(self.l1), self.tol, max_iterations=self.max_iter).minimize(objective, watch=watch)
-
-
-def check_positive(name: str, value: float, remedy: str) -> None:
-    """Refuse a setting that is not a positive number."""
-    if not (np.isfinite(value) and value > 0):
-        raise LinrankError(f"{name}={value}; use a positive number: {remedy}")

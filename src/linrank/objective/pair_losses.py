@@ -66,6 +66,10 @@ class Hinge:
         pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, how).within(1.0))
         return LossAtScores(pairs.add_hinge(1.0, slopes), slopes, None)
 
+    def smoothed(self, width: float) -> SmoothedHinge:
+        """The loss with its corner rounded."""
+        return SmoothedHinge(width)
+
 
 @dataclass(frozen=True)
 class SmoothedHinge:

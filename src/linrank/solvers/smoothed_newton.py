@@ -8,7 +8,6 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.objective.pair_losses import SmoothedHinge
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.solution import Journal, Solution, Watch
 
@@ -20,7 +19,7 @@ _EXACT = 1e-22
 
 @dataclass(frozen=True)
 class SmoothedNewton:
-    """Minimises w.w / 2 + C x the sum of the hinge; stops where the duality gap is at most `tolerance` x f.
+    """Minimises w.w / 2 + C x a loss with corners, such as the hinge; stops at a duality gap of `tolerance` x f.
 
     The slopes of the rounded hinge, times C, are a feasible point of the dual: max over 0 <= a <= C of
     sum a - |sum a_ij (x_i - x_j)|² / 2. So every width gives an upper and a lower bound on the least value.
@@ -33,7 +32,7 @@ class SmoothedNewton:
     def minimize(
         self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
     ) -> Solution:
-        """Minimise an objective whose loss is the hinge; Ctrl-C ends it at the last point."""
+        """Minimise an objective whose loss can be `smoothed`; Ctrl-C ends it at the last point."""
         journal = Journal(watch, self.max_seconds)
         try:
             return self._run(objective, start, journal)
@@ -51,7 +50,7 @@ class SmoothedNewton:
             newton = NewtonCG(
                 max(0.02 * share, 0.2 * self.tolerance), certified=True, max_iterations=self.max_iterations
             )
-            smooth = objective.with_loss(SmoothedHinge(width))
+            smooth = objective.with_loss(objective.loss.smoothed(width))  # type: ignore[attr-defined]
             if weights is None:
                 weights = newton.start_from_samples(smooth)
             solved, point = newton.continue_from(smooth.at(weights), Journal(max_seconds=self.max_seconds))

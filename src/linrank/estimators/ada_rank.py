@@ -1,0 +1,248 @@
+"""AdaRank: a linear ranker boosted from single features, for the measure it is asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.dataset.queries import Queries
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import ColumnScaling, fit_scaling
+from linrank.errors import LinrankError
+from linrank.estimators.base import LinearRanker
+from linrank.measures import Measure, parse_measure
+from linrank.solvers import adarank
+from linrank.solvers.adarank import Round, WeakRankers
+
+# One number a feature, direction and query is kept; more than this (8 GB) is refused.
+_MOST_NUMBERS = 1 << 30
+
+DIRECTIONS = {"higher": (1.0,), "lower": (-1.0,), "both": (1.0, -1.0)}
+
+
+class AdaRank(LinearRanker):
+    """Boosting of single features for a measure of ranking quality (Xu & Li, 2007: AdaRank-NDCG).
+
+    Lowers `sum over queries of exp(-E_q)`, E_q being the measure of query q under the scores w.x, greedily. All queries
+    weigh the same in the first round, and exp(-E_q) from then on; the feature with the largest weighted mean r of the
+    measure, taken alone, is added with the strength ln((1 + r) / (1 - r)) / 2. A feature stands here for its values
+    divided by their range, largest minus smallest, so that its unit makes no difference; on features between 0 and 1 it
+    is the paper's method. No random numbers are used.
+
+    The paper's rule may pick the same feature for ever: more of it alone changes no order. Here a feature that does not
+    raise the training measure is passed over in that round, and the next strongest is tried; it stops where none does.
+
+    Parameters
+    ----------
+    measure : str, default="ndcg@10"
+        Any whose value for a query lies between -1 and 1. Ties that the measure would leave to the order of the rows,
+        or to document ids, are averaged over: the order of the rows changes nothing.
+    direction : {"both", "higher", "lower"}, default="both"
+        Whether a feature may rank by higher values first, by lower ones, or by either. The paper's is "higher".
+    max_iter : int, default=100
+        Rounds; each adds one feature, or more of one.
+    tol : float, default=0.0
+        A round must raise the mean training measure by more than this; 0.001 gives fewer features.
+    n_threads : int, default=None
+        All processors. The result is the same to the last bit for any number.
+    progress : callable, default=None
+        Called with a `Round` (prints as one line) after each round.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Zero for features that were never picked.
+    objective_ : float
+        The sum over queries of exp(-E_q), weighted by query_weight.
+    measure_ : float
+        The mean training measure.
+    n_iter_ : int
+        Rounds.
+    history_ : tuple of Round
+        One before the first round, and one after each; `ranker` is the number of the feature, from 0, and where both
+        directions are allowed the number of features is added to it for the second.
+
+    Examples
+    --------
+    >>> from linrank import make_ranking
+    >>> from linrank.estimators.ada_rank import AdaRank
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = AdaRank("map", max_iter=3).fit(data.features, data.labels, qid=data.qid)
+    >>> int((model.coef_ != 0).sum()) <= 3
+    True
+    """
+
+    method = "adarank"
+    history_: tuple[Round, ...]
+
+    def __init__(
+        self,
+        measure: str = "ndcg@10",
+        *,
+        direction: str = "both",
+        max_iter: int = 100,
+        tol: float = 0.0,
+        n_threads: int | None = None,
+        progress: Callable[[Round], object] | None = None,
+    ) -> None:
+        self.measure = measure
+        self.direction = direction
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_threads = n_threads
+        self.progress = progress
+
+    @property
+    def objective(self) -> str:  # type: ignore[override]
+        return f"sum over queries of exp(-{self.measure}), greedily"
+
+    def fit(
+        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
+    ) -> Self:
+        """Train on documents X with labels y.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels, any finite numbers; higher is better
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : how often each document stands in its query, a whole number
+        query_weight : one weight a query, in order of first appearance
+        """
+        if self.max_iter < 1:
+            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
+        if not self.tol >= 0:
+            raise LinrankError(f"tol={self.tol}; use 0, or how much a round must raise the measure.")
+        measure, signs = in_any_order(parse_measure(self.measure)), signs_of(self.direction)
+        if measure.name == "dcg":
+            raise LinrankError(f"measure={self.measure!r}; it must lie between -1 and 1. Use ndcg in place of dcg.")
+        dataset = repeated(self._dataset(X, y, qid, group, sample_weight, query_weight))
+        alone = SingleFeatures.of(dataset, measure, signs, self.n_threads)
+        boosted = adarank.AdaRank(self.max_iter, self.tol).boost(
+            WeakRankers(alone.table, alone.scores_of),
+            alone.measured,
+            alone.query_weights,
+            watch=self.progress,
+        )
+        self.coef_ = alone.weights(boosted.strengths)
+        self.history_ = boosted.rounds
+        self.n_iter_ = max(1, len(boosted.rounds) - 1)
+        self.objective_, self.measure_ = boosted.rounds[-1].value, boosted.rounds[-1].measure
+        if boosted.interrupted:
+            # The last round is kept above; the caller still learns that Ctrl-C was pressed.
+            raise KeyboardInterrupt
+        if not self.coef_.any():
+            warnings.warn(
+                f"no feature ranks better than all documents tied, by {measure}: every weight is zero. "
+                "Check that the labels of some query differ, and that one of them is relevant.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class SingleFeatures:
+    """What each feature achieves as the only one, in each direction; queries without a value are left out.
+
+    Ranker k is column k % n_features, divided by its range, with the sign `signs[k // n_features]`.
+    """
+
+    dataset: RankingDataset
+    measure: Measure
+    signs: tuple[float, ...]
+    n_threads: int | None
+    columns: Any
+    scaling: ColumnScaling
+    counted: NDArray[np.bool_]
+    table: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, dataset: RankingDataset, measure: Measure, signs: tuple[float, ...], n_threads: int | None
+    ) -> SingleFeatures:
+        scaling = fit_scaling("min-max", dataset)
+        assert isinstance(scaling, ColumnScaling)
+        # Which queries have a value depends on their labels alone.
+        tied = measure.per_query(np.zeros(dataset.n_documents), dataset, n_threads=n_threads)
+        counted = ~np.isnan(tied)
+        shape = len(signs) * dataset.n_features, int(counted.sum())
+        if shape[0] * shape[1] > _MOST_NUMBERS:
+            raise LinrankError(
+                f"{shape[0]} single-feature rankers x {shape[1]} queries would take "
+                f"{8e-9 * shape[0] * shape[1]:.0f} GB. Choose features first, with SparseRank for instance."
+            )
+        columns = dataset.features.tocsc() if dataset.is_sparse else dataset.features
+        made = cls(dataset, measure, signs, n_threads, columns, scaling, counted, np.empty(shape))
+        for ranker in range(shape[0]):
+            made.table[ranker] = made.measured(made.scores_of(ranker))
+        return made
+
+    @property
+    def query_weights(self) -> Vector:
+        weights = self.dataset.query_weights
+        return np.ones(self.table.shape[1]) if weights is None else weights[self.counted]
+
+    def scores_of(self, ranker: int) -> Vector:
+        """Score every document by one feature."""
+        sign, column = divmod(ranker, self.dataset.n_features)
+        values = self.columns[:, [column]]
+        values = values.toarray() if self.dataset.is_sparse else values
+        scores: Vector = values.ravel().astype(np.float64)
+        scores *= self.signs[sign] / self.scaling.scale[column]
+        return scores
+
+    def measured(self, scores: Vector) -> Vector:
+        """The measure of each query that has one."""
+        return self.measure.per_query(scores, self.dataset, n_threads=self.n_threads)[self.counted]
+
+    def weights(self, strengths: Vector) -> Vector:
+        """One weight a feature as it is given, for strengths of the single-feature rankers."""
+        signed = np.asarray(self.signs)[:, None] * strengths.reshape(len(self.signs), -1)
+        return np.asarray(signed.sum(axis=0)) / self.scaling.scale
+
+
+def in_any_order(measure: Measure) -> Measure:
+    """The measure with ties averaged where they would be left to the order of the rows or to document ids."""
+    return measure(ties="average") if measure.ties in ("file", "docid") else measure
+
+
+def signs_of(direction: str) -> tuple[float, ...]:
+    """The signs with which a feature may rank."""
+    if direction not in DIRECTIONS:
+        raise LinrankError(f"direction={direction!r}; use one of {', '.join(map(repr, DIRECTIONS))}.")
+    return DIRECTIONS[direction]
+
+
+def repeated(dataset: RankingDataset) -> RankingDataset:
+    """The data with every document as often as it weighs, and without queries that do not: measures count documents."""
+    if dataset.query_weights is not None and not dataset.query_weights.all():
+        if not dataset.query_weights.any():
+            raise LinrankError("every query weight is zero: no query counts. Give some queries a weight.")
+        dataset = dataset.subset(dataset.query_weights > 0.0)
+    weights = dataset.document_weights
+    if weights is None or (weights == 1.0).all():
+        return replace(dataset, document_weights=None)
+    broken = np.flatnonzero(weights != np.floor(weights))
+    if len(broken):
+        raise LinrankError(
+            f"sample_weight[{broken[0]}] is {weights[broken[0]]:g}; a measure counts whole documents. "
+            "Use whole numbers, or query_weight."
+        )
+    rows = np.repeat(np.arange(dataset.n_documents), weights.astype(np.int64))
+    queries = Queries.from_ids(dataset.queries.of_rows()[rows])
+    return replace(
+        dataset,
+        features=dataset.features[rows],
+        labels=dataset.labels[rows],
+        queries=replace(queries, ids=dataset.queries.ids[queries.ids]),
+        document_weights=None,
+        query_weights=None if dataset.query_weights is None else dataset.query_weights[queries.ids],
+    )

@@ -1,0 +1,226 @@
+"""LambdaMART behind the same face as every other ranker: boosted trees by LightGBM and by XGBoost."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from importlib import import_module
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError, MissingDependencyError
+from linrank.estimators.tree_rankers import TreeRanker, written_out
+from linrank.threads import number_of_threads
+
+# LightGBM refuses longer queries.
+_MOST_DOCUMENTS_A_QUERY = 10_000
+# The gain of a label in NDCG is 2 ** label - 1, which the libraries keep in 32 bits.
+_HIGHEST_LABEL = 31
+
+
+class LambdaMART(TreeRanker, metaclass=ABCMeta):
+    """Boosted trees whose steps follow pairs weighed by their change of NDCG."""
+
+    objective = "sum over pairs of |change of NDCG| * log(1 + exp(-(f(x_i) - f(x_j))))"
+    library: str
+
+    def fit(self, X: Any, y: Any, qid: Any = None, *, group: Any = None, query_weight: Any = None) -> Self:
+        """Train on documents X with labels y.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels up to 31, of any kind of numbers; the gain of a label is 2^y - 1, and nothing for 0 or less
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        query_weight : one weight a query, in order of first appearance
+        """
+        self._check()
+        self._library()
+        dataset = self._dataset(X, y, qid, group, None, query_weight)
+        highest = float(dataset.labels.max())
+        if highest > _HIGHEST_LABEL:
+            raise LinrankError(
+                f"the highest label is {highest:g}; {self.library} takes labels up to {_HIGHEST_LABEL}, since the gain "
+                "of NDCG is 2^label. Map the grades to smaller numbers, such as 0 to 4."
+            )
+        return self._keep_trained(dataset)
+
+    def _library(self) -> Any:
+        try:
+            return import_module(self.library)
+        except ImportError:
+            raise MissingDependencyError(self.library, self.library, type(self).__name__) from None
+
+
+class LightGBMRanker(LambdaMART):
+    """LambdaMART by LightGBM: boosted trees that follow pairs weighed by their change of NDCG.
+
+    Needs `pip install linrank[lightgbm]`. Labels are numbered and their gains 2^y - 1 told to LightGBM, so that they
+    need not be whole numbers. Queries of more than 10,000 documents are refused, as LightGBM does.
+
+    Parameters
+    ----------
+    n_trees : int, default=100
+    learning_rate : float, default=0.05
+    max_leaves : int, default=15
+        Of a tree.
+    min_leaf : int, default=50
+        Documents in a leaf.
+    n_threads : int, default=None
+        All processors.
+
+    Attributes
+    ----------
+    feature_count_ : int
+        How many features some split looks at.
+    n_iter_ : int
+        Trees.
+    model_ : lightgbm.Booster
+    """
+
+    method = "lightgbm"
+    library = "lightgbm"
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        *,
+        learning_rate: float = 0.05,
+        max_leaves: int = 15,
+        min_leaf: int = 50,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.max_leaves = max_leaves
+        self.min_leaf = min_leaf
+        self.n_threads = n_threads
+
+    def _train(self, dataset: RankingDataset) -> Any:
+        queries, weights = dataset.queries, dataset.query_weights
+        longest = int(queries.sizes.max())
+        if longest > _MOST_DOCUMENTS_A_QUERY:
+            raise LinrankError(
+                f"a query has {longest} documents; LightGBM takes {_MOST_DOCUMENTS_A_QUERY}. "
+                "Pass qid, keep the first documents of each query only, or use XGBoostRanker."
+            )
+        levels, numbers = np.unique(dataset.labels, return_inverse=True)
+        settings = {
+            "objective": "lambdarank",
+            "label_gain": _gains(levels).tolist(),
+            "learning_rate": self.learning_rate,
+            "num_leaves": self.max_leaves,
+            "min_data_in_leaf": self.min_leaf,
+            "num_threads": number_of_threads(self.n_threads),
+            "deterministic": True,
+            "force_row_wise": True,
+            "verbosity": -1,
+        }
+        data = self._library().Dataset(
+            _as_matrix(queries.grouped(dataset.features)),
+            queries.grouped(numbers),
+            group=queries.sizes,
+            weight=None if weights is None else np.repeat(weights, queries.sizes),
+        )
+        return self._library().train(settings, data, self.n_trees)
+
+    def _columns_used(self) -> set[int]:
+        return set(np.flatnonzero(self.model_.feature_importance("split")).tolist())
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.predict(_as_matrix(X), num_threads=number_of_threads(self.n_threads))
+
+
+class XGBoostRanker(LambdaMART):
+    """LambdaMART by XGBoost: boosted trees that follow pairs weighed by their change of NDCG.
+
+    Needs `pip install linrank[xgboost]`. The gains 2^y - 1 of the labels are told to XGBoost in their place, so that
+    they need not be whole numbers. Sparse rows are written out in full, since XGBoost would take a value that is not
+    stored for a missing one, and not for 0.
+
+    Parameters
+    ----------
+    n_trees : int, default=100
+    learning_rate : float, default=0.05
+    max_depth : int, default=4
+        Of a tree.
+    min_child_weight : float, default=1.0
+        The least sum of second derivatives in a leaf.
+    n_threads : int, default=None
+        All processors.
+
+    Attributes
+    ----------
+    feature_count_ : int
+        How many features some split looks at.
+    n_iter_ : int
+        Trees.
+    model_ : xgboost.Booster
+    """
+
+    method = "xgboost"
+    library = "xgboost"
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        *,
+        learning_rate: float = 0.05,
+        max_depth: int = 4,
+        min_child_weight: float = 1.0,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_child_weight = min_child_weight
+        self.n_threads = n_threads
+
+    def _check(self) -> None:
+        super()._check()
+        if not self.min_child_weight >= 0:
+            raise LinrankError(f"min_child_weight={self.min_child_weight}; use 0 or more.")
+
+    def _train(self, dataset: RankingDataset) -> Any:
+        settings = {
+            "objective": "rank:ndcg",
+            "ndcg_exp_gain": False,
+            "learning_rate": self.learning_rate,
+            "max_depth": self.max_depth,
+            "min_child_weight": self.min_child_weight,
+            "nthread": number_of_threads(self.n_threads),
+            "seed": 0,
+            "verbosity": 0,
+        }
+        queries = dataset.queries
+        data = self._matrix(
+            queries.grouped(dataset.features),
+            label=_gains(queries.grouped(dataset.labels)),
+            group=queries.sizes,
+            weight=dataset.query_weights,
+        )
+        return self._library().train(settings, data, self.n_trees)
+
+    def _columns_used(self) -> set[int]:
+        # Columns without names are called f0, f1, …
+        return {int(name[1:]) for name in self.model_.get_score(importance_type="weight")}
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.predict(self._matrix(X))
+
+    def _matrix(self, rows: Any, **columns: Any) -> Any:
+        return self._library().DMatrix(written_out(rows), nthread=number_of_threads(self.n_threads), **columns)
+
+
+def _as_matrix(rows: Any) -> Any:
+    """Sparse rows in the older of SciPy's two forms, the only one LightGBM knows; nothing is copied."""
+    return sparse.csr_matrix(rows) if sparse.issparse(rows) else rows
+
+
+def _gains(labels: Vector) -> Vector:
+    """NDCG's gains: 2^y - 1, and 0 for labels below 0."""
+    return np.exp2(np.maximum(labels, 0.0)) - 1.0

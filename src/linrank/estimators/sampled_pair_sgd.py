@@ -1,0 +1,138 @@
+"""SampledPairSGD: a linear ranker trained on pairs drawn at random, one a step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+from sklearn.utils import check_random_state
+
+from linrank.errors import LinrankError
+from linrank.estimators.base import LinearRanker, check_choice, check_positive
+from linrank.solvers.ftrl import QueriesByLabel
+from linrank.solvers.sampled_pairs import SampledPairs, Stretch
+
+_FORMULAS = {"hinge": "max(0, 1 - w.(x_i - x_j))", "logistic": "log(1 + exp(-w.(x_i - x_j)))"}
+_MEANS = {"pairs": "mean over pairs", "queries": "mean over queries of the mean over their pairs"}
+
+
+class SampledPairSGD(LinearRanker):
+    """Stochastic gradient descent on sampled preference pairs, as in sofia-ml (Sculley, 2009).
+
+    Lowers `l2 w.w / 2 + mean of max(0, 1 - w.(x_i - x_j))` over the weights w; the mean is over the pairs of documents
+    of one query of which the first has the higher label. Step t draws one pair, in constant time, and moves w by a rate
+    of 1 / (l2 t) down its slope (Pegasos). A step costs the same for data of any size, and touches only the features of
+    its two rows. It takes `steps` steps and stops; it need not be at the minimum then.
+
+    Parameters
+    ----------
+    l2 : float, default=0.01
+        Strength of the penalty, beside a mean over pairs: sofia-ml's lambda, and 1 / (C x number of pairs) of RankSVM.
+    steps : int, default=100000
+        Pairs drawn.
+    loss : {"hinge", "logistic"}, default="hinge"
+        max(0, 1 - m) or log(1 + exp(-m)) of a pair's margin m.
+    sampling : {"pairs", "queries"}, default="pairs"
+        Whether every pair is equally likely (sofia-ml's "rank") or every query, and then each of its pairs
+        ("query-norm-rank"): by pairs, large queries count more.
+    learning_rate : float, default=None
+        A constant rate in place of 1 / (l2 t).
+    random_state : int, RandomState or None, default=0
+        Seeds the drawing of pairs.
+    progress : callable, default=None
+        Called with a `Stretch` (prints as one line) after each twentieth of the steps.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    objective_ : float
+        l2 w.w / 2 plus the mean loss of the last twentieth of the pairs, each measured before learning from it.
+    n_iter_ : int
+        Steps.
+    history_ : tuple of Stretch
+
+    Examples
+    --------
+    >>> from linrank import make_ranking
+    >>> from linrank.estimators.sampled_pair_sgd import SampledPairSGD
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = SampledPairSGD(l2=0.001).fit(data.features, data.labels, qid=data.qid)
+    >>> model.n_iter_
+    100000
+    """
+
+    method = "sampled-sgd"
+    history_: tuple[Stretch, ...]
+
+    def __init__(
+        self,
+        l2: float = 0.01,
+        steps: int = 100_000,
+        *,
+        loss: str = "hinge",
+        sampling: str = "pairs",
+        learning_rate: float | None = None,
+        random_state: Any = 0,
+        progress: Callable[[Stretch], object] | None = None,
+    ) -> None:
+        self.l2 = l2
+        self.steps = steps
+        self.loss = loss
+        self.sampling = sampling
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.progress = progress
+
+    @property
+    def objective(self) -> str:  # type: ignore[override]
+        return f"l2 * w.w / 2 + {_MEANS[self.sampling]} of {_FORMULAS[self.loss]}, by sampling"
+
+    def fit(
+        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
+    ) -> Self:
+        """Train on documents X with labels y.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels, any finite numbers; higher is better
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : one weight a document; a pair is drawn as often as the product of its two
+        query_weight : one weight a query, in order of first appearance; multiplies the chance of its pairs
+        """
+        method = self._method()
+        data = QueriesByLabel.of(self._dataset(X, y, qid, group, sample_weight, query_weight))
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.coef_, self.history_, interrupted = method.learn(data, seed, watch=self.progress)
+        self.n_iter_ = self.history_[-1].steps if self.history_ else 1
+        loss = self.history_[-1].mean_loss if self.history_ else 0.0
+        self.objective_ = 0.5 * self.l2 * float(self.coef_ @ self.coef_) + loss
+        if interrupted:
+            # What was learnt is kept above; the caller still learns that Ctrl-C was pressed.
+            raise KeyboardInterrupt
+        if not self.history_:
+            warnings.warn(
+                "no query has two documents with different labels and a weight: every weight is zero.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _method(self) -> SampledPairs:
+        """Everything that cannot work is refused here, before any work."""
+        check_positive("l2", self.l2, "it is the strength of the penalty.")
+        if self.steps < 1:
+            raise LinrankError(f"steps={self.steps}; use at least 1.")
+        check_choice("loss", self.loss, _FORMULAS)
+        check_choice("sampling", self.sampling, _MEANS)
+        if self.learning_rate is not None and not 0 < self.learning_rate * self.l2 < 1:
+            raise LinrankError(
+                f"learning_rate={self.learning_rate}; use a positive number below 1 / l2 = {1 / self.l2:g}, "
+                "or None for 1 / (l2 t)."
+            )
+        rate = None if self.learning_rate is None else float(self.learning_rate)
+        return SampledPairs(
+            float(self.l2), int(self.steps), rate, self.loss == "logistic", by_query=self.sampling == "queries"
+        )

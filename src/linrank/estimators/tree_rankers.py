@@ -1,0 +1,273 @@
+"""Rankers made of decision trees: what they share, and those of scikit-learn that predict the labels."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from contextlib import nullcontext
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+from linrank.estimators.base import Ranker, check_positive
+from linrank.threads import number_of_threads
+
+# Sparse rows that are written out in full may take this many bytes.
+_MOST_DENSE_BYTES = 1 << 33
+
+
+class TreeRanker(Ranker, metaclass=ABCMeta):
+    """A sum of decision trees; what was trained is `model_`, an object of the library it came from."""
+
+    n_threads: int | None
+
+    @abstractmethod
+    def _train(self, dataset: RankingDataset) -> Any:
+        """Train, and return what the library made."""
+
+    @abstractmethod
+    def _columns_used(self) -> set[int]:
+        """The columns that some split looks at."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Any:
+        """Score rows."""
+
+    def predict(self, X: Any) -> Vector:
+        """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return np.asarray(self._scores(X), dtype=np.float64)
+
+    def _keep_trained(self, dataset: RankingDataset) -> Self:
+        self.model_ = self._train(dataset)
+        self.feature_count_ = len(self._columns_used())
+        self.n_iter_ = int(self.n_trees)
+        self.history_ = ()
+        return self
+
+    def _check(self) -> None:
+        """Refuse settings that cannot work, before any work."""
+        for name in ("n_trees", "max_leaves", "min_leaf", "max_depth"):
+            least = 2 if name == "max_leaves" else 1
+            if getattr(self, name, least) < least:
+                raise LinrankError(f"{name}={getattr(self, name)}; use at least {least}.")
+        if hasattr(self, "learning_rate"):
+            check_positive("learning_rate", self.learning_rate, "it is the share of each tree that is added.")
+        number_of_threads(self.n_threads)
+
+
+class PointwiseTrees(TreeRanker, metaclass=ABCMeta):
+    """Trees that predict the label of each document, by least squares."""
+
+    objective = "sum over documents of (y_i - f(x_i))^2"
+
+    def fit(
+        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
+    ) -> Self:
+        """Train on documents X with labels y.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels, any finite numbers; higher is better
+        qid : one value a row of any kind, in any order; the trees do not depend on it
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : one weight a document
+        query_weight : one weight a query, in order of first appearance; multiplies those of its documents
+        """
+        self._check()
+        return self._keep_trained(self._dataset(X, y, qid, group, sample_weight, query_weight))
+
+    def _train(self, dataset: RankingDataset) -> Any:
+        weights = dataset.document_weights
+        if dataset.query_weights is not None:
+            of_documents = dataset.query_weights[dataset.queries.of_rows()]
+            weights = of_documents if weights is None else weights * of_documents
+        return self._regress(dataset.features, dataset.labels, weights)
+
+    @abstractmethod
+    def _regress(self, rows: Any, labels: Vector, weights: Vector | None) -> Any:
+        """Fit a regression of the library."""
+
+
+class GradientBoostedTrees(PointwiseTrees):
+    """Gradient boosted regression trees on the labels, by scikit-learn's HistGradientBoostingRegressor.
+
+    Lowers `sum over documents of (y_i - f(x_i)) ** 2`, f being a sum of trees, each fitted to what is left by those
+    before it. The queries play no part in it. Sparse rows are written out in full.
+
+    Parameters
+    ----------
+    n_trees : int, default=100
+    learning_rate : float, default=0.05
+    max_leaves : int, default=15
+        Of a tree.
+    min_leaf : int, default=50
+        Documents in a leaf.
+    random_state : int, default=0
+        Chooses the documents that bins are made from, where there are more than 200,000.
+    n_threads : int, default=None
+        All processors.
+
+    Attributes
+    ----------
+    feature_count_ : int
+        How many features some split looks at.
+    n_iter_ : int
+        Trees.
+    model_ : HistGradientBoostingRegressor
+
+    Examples
+    --------
+    >>> from linrank import make_ranking
+    >>> from linrank.estimators.tree_rankers import GradientBoostedTrees
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = GradientBoostedTrees(n_trees=10).fit(data.features, data.labels, qid=data.qid)
+    >>> model.predict(data.features).shape
+    (2000,)
+    """
+
+    method = "gbt"
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        *,
+        learning_rate: float = 0.05,
+        max_leaves: int = 15,
+        min_leaf: int = 50,
+        random_state: Any = 0,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.max_leaves = max_leaves
+        self.min_leaf = min_leaf
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def _regress(self, rows: Any, labels: Vector, weights: Vector | None) -> Any:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        trees = HistGradientBoostingRegressor(
+            max_iter=self.n_trees,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaves,
+            min_samples_leaf=self.min_leaf,
+            early_stopping=False,
+            random_state=self.random_state,
+        )
+        with self._threads():
+            return trees.fit(written_out(rows), labels, sample_weight=weights)
+
+    def _columns_used(self) -> set[int]:
+        # scikit-learn has no public word for it; a test says whether this one still holds.
+        nodes = [tree.nodes for (tree,) in self.model_._predictors]  # noqa: SLF001
+        return {int(column) for tree in nodes for column in tree["feature_idx"][tree["is_leaf"] == 0]}
+
+    def _scores(self, X: Any) -> Any:
+        with self._threads():
+            return self.model_.predict(written_out(X))
+
+    def _threads(self) -> Any:
+        return nullcontext() if self.n_threads is None else threadpool_limits(self.n_threads, user_api="openmp")
+
+
+class RandomForest(PointwiseTrees):
+    """A random forest of regression trees on the labels, by scikit-learn's RandomForestRegressor.
+
+    Each tree lowers `sum over documents of (y_i - f(x_i)) ** 2` on documents drawn with replacement, seeing a random
+    choice of features at each split; the forest is their mean. The queries play no part in it.
+
+    Parameters
+    ----------
+    n_trees : int, default=100
+    max_features : str, int, float or None, default="sqrt"
+        Looked at for each split, as scikit-learn has it: the square root of their number, so many, a share, or all.
+    min_leaf : int, default=20
+        Documents in a leaf.
+    random_state : int, RandomState or None, default=0
+    n_threads : int, default=None
+        All processors, for training. The result is the same to the last bit for any number.
+
+    Attributes
+    ----------
+    feature_count_ : int
+        How many features some split looks at.
+    n_iter_ : int
+        Trees.
+    model_ : RandomForestRegressor
+
+    Examples
+    --------
+    >>> from linrank import make_ranking
+    >>> from linrank.estimators.tree_rankers import RandomForest
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> RandomForest(n_trees=10).fit(data.features, data.labels, qid=data.qid).n_iter_
+    10
+    """
+
+    method = "random-forest"
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        *,
+        max_features: Any = "sqrt",
+        min_leaf: int = 20,
+        random_state: Any = 0,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_features = max_features
+        self.min_leaf = min_leaf
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def _regress(self, rows: Any, labels: Vector, weights: Vector | None) -> Any:
+        from sklearn.ensemble import RandomForestRegressor
+
+        trees = RandomForestRegressor(
+            n_estimators=self.n_trees,
+            max_features=self.max_features,
+            min_samples_leaf=self.min_leaf,
+            random_state=self.random_state,
+            n_jobs=number_of_threads(self.n_threads),
+        )
+        trees.fit(rows, labels, sample_weight=weights)
+        # Several threads add up the trees' scores as they finish, one in their order: always the same bits.
+        return trees.set_params(n_jobs=1)
+
+    def _columns_used(self) -> set[int]:
+        return {int(column) for tree in self.model_.estimators_ for column in tree.tree_.feature if column >= 0}
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.predict(X)
+
+
+def written_out(rows: Any) -> Any:
+    """Sparse rows as an array, for libraries that take no others."""
+    if not sparse.issparse(rows):
+        return rows
+    size = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
+    if size > _MOST_DENSE_BYTES:
+        raise LinrankError(
+            f"{rows.shape[0]} x {rows.shape[1]} sparse features written out in full take {size / 1e9:.0f} GB. "
+            "Use LightGBMRanker or RandomForest, which take them as they are, or fewer features."
+        )
+    return rows.toarray()

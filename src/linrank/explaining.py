@@ -1,0 +1,194 @@
+"""Why one document stands above another: the difference of their scores, feature by feature."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from linrank.arrays import Vector
+from linrank.dataset.scaling import QueryScaling
+from linrank.errors import LinrankError
+from linrank.model import LinearModel
+
+_MOST_PRINTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one feature adds to the difference: weight x (above - below).
+
+    Attributes
+    ----------
+    feature : str
+    weight : float
+        On the feature as it is given: where the model scales features, its weight divided by their scale.
+    above, below : float
+        The feature of the two documents.
+    amount : float
+        weight x (above - below).
+    """
+
+    feature: str
+    weight: float
+    above: float
+    below: float
+    amount: float
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The difference of two scores, feature by feature; prints as a table.
+
+    Attributes
+    ----------
+    difference : float
+        The score of the first document minus that of the second; exactly the sum of the contributions, rounded once
+        (`math.fsum`).
+    contributions : tuple of Contribution
+        The largest first, whatever their sign; equal ones in the order of the features.
+    """
+
+    difference: float
+    contributions: tuple[Contribution, ...]
+
+    def top(self, n: int) -> tuple[Contribution, ...]:
+        """The n largest contributions that are not 0."""
+        return tuple(part for part in self.contributions[:n] if part.amount != 0.0)
+
+    def table(self, n: int = _MOST_PRINTED) -> str:
+        """The n largest contributions in columns, and what the others add up to."""
+        shown = self.top(n)
+        rows = [("feature", "weight", "above", "below", "contribution")]
+        rows += [
+            (part.feature, f"{part.weight:.6g}", f"{part.above:.6g}", f"{part.below:.6g}", f"{part.amount:+.6g}")
+            for part in shown
+        ]
+        n_others = sum(part.amount != 0.0 for part in self.contributions) - len(shown)
+        if n_others:
+            others = math.fsum(part.amount for part in self.contributions[len(shown) :])
+            rows.append((f"{n_others} more", "", "", "", f"{others:+.6g}"))
+        rows.append(("difference of scores", "", "", "", f"{self.difference:+.6g}"))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON."""
+        return {
+            "difference": self.difference,
+            "contributions": [
+                {
+                    "feature": part.feature,
+                    "weight": part.weight,
+                    "above": part.above,
+                    "below": part.below,
+                    "amount": part.amount,
+                }
+                for part in self.contributions
+            ],
+        }
+
+    def __str__(self) -> str:
+        return self.table()
+
+    __repr__ = __str__
+
+
+def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | None = None) -> Explanation:
+    """Explain why document i stands above document j (or below it, where the difference is negative).
+
+    The contribution of feature f is `w_f (x_if - x_jf)`, with w the weights on features as they are given. It needs no
+    approximation: a linear model's scores differ by exactly the sum of these.
+
+    Parameters
+    ----------
+    model : LinearModel, or a fitted linear ranker
+        One that scales features by query is refused: there a document's scaled features depend on its whole query.
+    x_i, x_j : the features of the two documents
+        A row each: array, list, sparse row of one, or a mapping (a pandas Series too) from names to values.
+    feature_names : one name a feature, optional
+        Otherwise the model's.
+
+    Returns
+    -------
+    Explanation
+        With `difference` and `contributions`; prints as a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrank.explaining import explain
+    >>> from linrank.model import LinearModel
+    >>> model = LinearModel(np.array([2.0, -1.0]), ("title", "age"))
+    >>> explain(model, [0.5, 1.0], [0.25, 3.0]).difference
+    2.5
+    """
+    linear = _linear_model(model)
+    if isinstance(linear.scaling, QueryScaling):
+        raise LinrankError(
+            "the model scales features by query, so two rows alone do not say what it sees of them. Scale the whole "
+            "query, model.scaling.apply(X, queries), and explain replace(model, scaling=None) on two of its rows."
+        )
+    names = linear.feature_names if feature_names is None else tuple(str(name) for name in feature_names)
+    if len(names) != linear.n_features:
+        raise LinrankError(
+            f"there are {len(names)} feature names, but {linear.n_features} features. Pass one name a feature."
+        )
+    return explain_rows(linear.raw_weights(), _row(x_i, names, "x_i"), _row(x_j, names, "x_j"), names)
+
+
+def explain_rows(weights: Vector, above: Vector, below: Vector, names: Sequence[str]) -> Explanation:
+    """Explain the difference of weights.above and weights.below."""
+    amounts = weights * (above - below)
+    # Stable, so that equal ones keep the order of the features.
+    order = np.argsort(-np.abs(amounts), kind="stable").tolist()
+    parts = tuple(
+        Contribution(names[f], float(weights[f]), float(above[f]), float(below[f]), float(amounts[f])) for f in order
+    )
+    return Explanation(math.fsum(part.amount for part in parts), parts)
+
+
+def _linear_model(model: Any) -> LinearModel:
+    if isinstance(model, LinearModel):
+        return model
+    if not hasattr(model, "to_model"):
+        raise LinrankError(
+            f"a {type(model).__name__} has no weights to explain by. Pass a LinearModel or a fitted linear ranker."
+        )
+    made: LinearModel = model.to_model()
+    return made
+
+
+def _row(row: Any, names: Sequence[str], which: str) -> Vector:
+    """One document's features as float64, in the order of the names."""
+    if isinstance(row, Mapping) or hasattr(row, "keys"):
+        row = _by_name(row, names, which)
+    values = np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64)
+    if values.ndim == 2 and values.shape[0] == 1:
+        values = values[0]
+    if values.shape != (len(names),):
+        raise LinrankError(
+            f"{which} has shape {values.shape}, but the model has {len(names)} features. Pass one row of features."
+        )
+    if not np.isfinite(values).all():
+        missing = names[int(np.flatnonzero(~np.isfinite(values))[0])]
+        raise LinrankError(f"{which}: feature {missing!r} is not a finite number. Fill it in as for training.")
+    return values
+
+
+def _by_name(row: Any, names: Sequence[str], which: str) -> list[Any]:
+    named = {str(name): row[name] for name in row.keys()}  # noqa: SIM118 - a Series iterates over its values
+    absent = [name for name in names if name not in named]
+    if absent:
+        raise LinrankError(f"{which} has no feature {absent[0]!r}, which the model has; it has {', '.join(named)}.")
+    return [named[name] for name in names]

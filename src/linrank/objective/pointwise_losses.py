@@ -1,0 +1,137 @@
+"""Losses on single documents: how far each score is from its label, beyond a tube of half-width epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Offsets, Vector
+from linrank.dataset.features import Features
+from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective.pair_losses import LossAtScores
+from linrank.objective.sorted_pairs import PairSums
+
+
+@dataclass(frozen=True)
+class SquaredEpsilonInsensitive:
+    """Sum over documents of max(0, |y_i - s_i| - epsilon) ** 2."""
+
+    epsilon: float
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
+        signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
+        weights = _weights(block)
+        pulls = weights * beyond
+        return LossAtScores(
+            float(np.sum(pulls * beyond)), -2.0 * signs * pulls, DiagonalCurvature(2.0 * weights * (beyond > 0.0))
+        )
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive:
+    """Sum over documents of max(0, |y_i - s_i| - epsilon); the slopes are a subgradient."""
+
+    epsilon: float
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
+        signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
+        weights = _weights(block)
+        return LossAtScores(float(np.sum(weights * beyond)), -signs * weights * (beyond > 0.0), None)
+
+    def smoothed(self, width: float) -> SmoothedEpsilonInsensitive:
+        return SmoothedEpsilonInsensitive(self.epsilon, width)
+
+
+@dataclass(frozen=True)
+class SmoothedEpsilonInsensitive:
+    """The same with its corners rounded over a width d: for u = max(0, |y_i - s_i| - epsilon), u² / (2 d) up to d.
+
+    Beyond that it is u - d / 2. `totals` holds the sum of u, and with b_i the slopes' negatives the sum of
+    b_i y_i - epsilon |b_i|: from them comes the duality gap.
+    """
+
+    epsilon: float
+    width: float
+
+    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
+        signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
+        weights = _weights(block)
+        within = np.minimum(beyond, self.width)
+        # u² / 2d up to d and u - d / 2 from there on, in one formula.
+        value = float(np.sum(weights * within * (beyond - 0.5 * within))) / self.width
+        pulls = weights * within / self.width
+        round_part = (beyond > 0.0) & (beyond < self.width)
+        totals = float(np.sum(weights * beyond)), float(np.sum(pulls * (signs * block.labels - self.epsilon)))
+        return LossAtScores(value, -signs * pulls, DiagonalCurvature(weights * round_part / self.width), totals)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagonalCurvature:
+    """The curvature of a loss whose documents do not see one another."""
+
+    of_documents: Vector
+
+    def product(self, values: Vector) -> Vector:
+        return self.of_documents * values
+
+    def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.of_documents[:, None] * matrix
+
+    def diagonal(self) -> Vector:
+        return self.of_documents
+
+
+def _beyond_the_tube(scores: Vector, block: QueryBlock, epsilon: float) -> tuple[Vector, Vector]:
+    """The sign of y_i - s_i, and max(0, |y_i - s_i| - epsilon)."""
+    lacks = block.labels - scores
+    return np.sign(lacks), np.maximum(np.abs(lacks) - epsilon, 0.0)
+
+
+def _weights(block: QueryBlock) -> Vector:
+    return block.document_weights * np.repeat(block.query_weights, np.diff(block.query_starts))
+
+
+@dataclass(frozen=True, slots=True)
+class WithConstant:
+    """Features and one more that is 1 in every row, for an intercept: it is not stored, and nothing is copied."""
+
+    features: Features
+
+    @property
+    def n_rows(self) -> int:
+        return self.features.n_rows
+
+    @property
+    def n_features(self) -> int:
+        return self.features.n_features + 1
+
+    @property
+    def n_bytes(self) -> int:
+        return self.features.n_bytes
+
+    def rows(self, start: int, stop: int) -> WithConstant:
+        return WithConstant(self.features.rows(start, stop))
+
+    def take(self, rows: Offsets) -> WithConstant:
+        return WithConstant(self.features.take(rows))
+
+    def product(self, weights: Vector, scores: Vector) -> Vector:
+        self.features.product(weights[:-1], scores)
+        scores += weights[-1]
+        return scores
+
+    def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
+        self.features.transposed_product(slopes, total[:-1])
+        total[-1] += np.sum(slopes)
+        return total
+
+    def transposed_square_product(self, slopes: Vector, total: Vector) -> Vector:
+        self.features.transposed_square_product(slopes, total[:-1])
+        total[-1] += np.sum(slopes)
+        return total
+
+    def to_dense(self) -> NDArray[Any]:
+        return np.column_stack([self.features.to_dense(), np.ones(self.n_rows)])
