@@ -135,7 +135,7 @@ METHODS: dict[str, Method] = {
         "fac_rank_svm",
         "FacRankSVM",
         "the hinge's dual with weights of pairs <v_i, v_j>",
-        {"rank": (1, 5), "C": _powers(-14, -11, -8)},
+        {"C": _powers(*range(-20, 1, 2))},
     ),
     "reg-ranksvm": Method(
         "reg_rank_svm",

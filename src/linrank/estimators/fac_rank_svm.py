@@ -1,0 +1,174 @@
+"""FacRankSVM: the hinge RankSVM's dual, with multipliers of low rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from linrank.errors import LinrankError
+from linrank.estimators.base import LinearRanker, Patience, watcher
+from linrank.measures import parse_measure
+from linrank.solvers.factored_dual import FactoredDual, FactoredObjective
+from linrank.solvers.solution import Iteration, Solution
+
+
+class FacRankSVM(LinearRanker):
+    """Factorized Ranking SVM: a vector a document, and a product of two for each pair (Xu et al., 2018).
+
+    Minimises `|w|^2 / 2 - sum a_ij` with `w = sum a_ij (x_i - x_j)` and `a_ij = v_i.v_j` over vectors v of `rank`
+    numbers from 0 to sqrt(C / rank); the sums are over the pairs of documents of one query of which i has the higher
+    label. Without the factors, and with any a_ij from 0 to C, that is the dual of
+    `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j))`. O(l rank) an epoch for l documents; no pair is listed. The objective is
+    not convex: what is found is a point that no small step improves.
+
+    Parameters
+    ----------
+    rank : int, default=5
+        The paper's K, the length of the vectors. It costs time and changes little.
+    C : float, default=0.001
+        The largest multiplier of a pair. The larger it is, the more epochs are needed.
+    tol : float, default=1e-4
+        Stop where an epoch lowers the objective by at most this share of it.
+    max_iter : int, default=200
+        Epochs; each visits every query once and costs four or five reads of the features.
+    max_seconds : float, default=None
+        Stop after this time, at the last point.
+    patience : int, default=None
+        With an `eval_set`: stop after this many epochs without a better `eval_measure` on the last set, and keep the
+        best weights.
+    eval_measure : str, default="ndcg@10"
+    random_state : int, RandomState or None, default=0
+        Seeds the vectors to start from and the order in which queries are visited. Both are drawn by what is in the
+        rows, so they do not depend on the order of the rows.
+    progress : callable, default=None
+        Called with an `Iteration` (prints as one line) after each epoch.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    objective_ : float
+        The formula above, which is negative; as far below zero as the hinge objective is above, at the best.
+    gap_ : float
+        `objective_` plus the hinge objective at `coef_`: a certified bound on what either is above its least value,
+        low rank or not. It does not go to zero: the rest is what the low rank costs.
+    n_iter_ : int
+    history_ : tuple of Iteration
+        Their `gap` is the share of the objective by which the epoch lowered it.
+    solution_ : Solution
+    eval_history_ : list of list of float
+        The `eval_measure` on each set of `eval_set`, epoch by epoch.
+
+    Examples
+    --------
+    >>> from linrank.estimators.fac_rank_svm import FacRankSVM
+    >>> from linrank import make_ranking
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = FacRankSVM(rank=5, C=0.001).fit(data.features, data.labels, qid=data.qid)
+    >>> model.coef_.shape
+    (10,)
+    """
+
+    method = "fac-ranksvm"
+    objective = (
+        "|w|^2 / 2 - sum over pairs of a_ij with w = sum of a_ij (x_i - x_j), a_ij = <v_i, v_j>, "
+        "0 <= v <= sqrt(C / rank)"
+    )
+
+    def __init__(
+        self,
+        rank: int = 5,
+        C: float = 1e-3,
+        *,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        max_seconds: float | None = None,
+        patience: int | None = None,
+        eval_measure: str = "ndcg@10",
+        random_state: Any = 0,
+        progress: Callable[[Iteration], object] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.patience = patience
+        self.eval_measure = eval_measure
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> Self:
+        """Train on documents X with labels y.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels, any finite numbers; higher is better
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : one weight a document; the product of a pair's two multiplies its largest multiplier
+        query_weight : one weight a query, in order of first appearance; multiplies the largest multipliers of its pairs
+        eval_set : list of (X, y) to measure after each epoch, with `eval_qid` or `eval_group` for each
+        """
+        solver = self._solver()
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        watching = Patience(
+            self._validation(eval_set, eval_qid, eval_group), parse_measure(self.eval_measure), self.patience
+        )
+        problem = FactoredObjective.of(dataset, float(self.C), int(self.rank))
+        solution = solver.minimize(problem, watch=watcher(self.progress, watching))
+        self._finish(solution, watching, problem)
+        return self
+
+    def _solver(self) -> FactoredDual:
+        """Everything that cannot work is refused here, before any work."""
+        if self.rank < 1 or self.rank != int(self.rank):
+            raise LinrankError(f"rank={self.rank}; use a whole number, at least 1.")
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise LinrankError(f"C={self.C}; the largest multiplier must be a positive number.")
+        if not self.tol >= 0:
+            raise LinrankError(f"tol={self.tol}; use a positive number, or 0 to take all of max_iter epochs.")
+        if self.max_iter < 1:
+            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
+        return FactoredDual(
+            self.tol,
+            self.max_iter,
+            np.inf if self.max_seconds is None else self.max_seconds,
+            int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )
+
+    def _finish(self, solution: Solution, watching: Patience, problem: FactoredObjective) -> None:
+        """Keep the solution, or the best point on the validation set, with what is known of it."""
+        if self.patience is not None and watching.best_line is not None and watching.best_weights is not None:
+            line = watching.best_line
+            solution = replace(
+                solution,
+                weights=watching.best_weights,
+                value=line.value,
+                gradient_norm=line.gradient_norm,
+                certified_gap=problem.gap(watching.best_weights, line.value),
+                estimated_gap=line.gap * abs(line.value),
+            )
+        self.eval_history_ = watching.values
+        remedy = (
+            f"the last epoch lowered the objective by {solution.history[-1].gap:.1e} of it. "
+            "Lower C, or raise max_iter or tol."
+        )
+        to_be_said = self.patience is None and self.max_seconds is None and self.tol > 0
+        self._keep(solution, unfinished=remedy if to_be_said else None)
