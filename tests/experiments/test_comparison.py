@@ -125,6 +125,14 @@ class TestChoice:
         assert comparison._choice([best, near, far], fewest=False) == 0
         assert comparison._choice([best, near, far], fewest=True) == 1
 
+    def test_settings_that_are_refused_are_passed_over_unless_all_are(self, plan):
+        mixed = replace(RANKSVM, grid={"C": [-1.0, 1.0]})
+        result = run_job(Job(plan.folds[0], mixed, PROTOCOL))
+        assert [one["settings"] for one in result.tried] == [{"C": 1.0}]
+        assert any("passed over" in warning for warning in result.warnings)
+        with pytest.raises(LinrankError, match=r"C=-1\.0"):
+            run_job(Job(plan.folds[0], replace(RANKSVM, grid={"C": [-1.0]}), PROTOCOL))
+
     def test_scaling_is_fitted_on_the_training_part(self, plan):
         job = Job(plan.folds[0], replace(RANKSVM, grid={"C": [1.0]}), replace(PROTOCOL, scaling="standard"))
         train = job.fold.train.load()

@@ -111,7 +111,7 @@ METHODS: dict[str, Method] = {
         "min_bat_s_rank",
         "MinBatSRank",
         "minbatsrank with one rate for all features",
-        _L1,
+        {"learning_rate": (1e-5, 1e-4, 1e-3, 1e-2), "l1": _powers(14, 12, 10, 8)},
         {"feature_rates": False},
         variant=True,
         sparse=True,
@@ -212,7 +212,9 @@ def contender_names(text: str) -> list[str]:
     for word in text.replace(" ", ",").split(","):
         if word in _GROUPS:
             chosen |= dict.fromkeys(
-                name for name, method in METHODS.items() if method.is_installed and (method.linear or word == "all")
+                name
+                for name, method in METHODS.items()
+                if method.in_groups and method.is_installed and _GROUPS[word](method)
             )
         elif word in METHODS:
             chosen[word] = None

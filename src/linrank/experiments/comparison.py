@@ -224,20 +224,31 @@ class _Candidate:
 
 
 def _search(job: Job, train: RankingDataset, vali: RankingDataset) -> list[_Candidate]:
-    """Fit every candidate, each from where the last ended if the method can, and measure it on the validation part."""
+    """Fit every candidate, each from where the last ended if the method can, and measure it on the validation part.
+
+    Settings that the method refuses on this data, such as a rate that diverges, are passed over with a warning.
+    """
     measure = parse_measure(job.protocol.select)
     make = _maker(job)
     ranker = make()
     if "warm_start" in ranker.get_params():
         ranker.set_params(warm_start=True)
     tried = []
+    refused: LinrankError | None = None
     for settings in job.contender.candidates():
         ranker.set_params(**settings)
-        _fitted(job, ranker, train, vali)
+        try:
+            _fitted(job, ranker, train, vali)
+        except LinrankError as error:
+            refused = error
+            warnings.warn(f"settings were passed over: {error}", UserWarning, stacklevel=2)
+            continue
         evaluation = evaluate(_predicted(ranker, vali), vali, [measure], n_threads=job.n_threads)
         tried.append(
             _Candidate(settings, evaluation.per_query[measure], evaluation.mean[measure], _number_of_features(ranker))
         )
+    if not tried and refused is not None:
+        raise refused
     return tried
 
 
