@@ -5,13 +5,15 @@ python benchmarks/figure4.py        writes docs/pictures/figure4.svg
 
 from __future__ import annotations
 
-from figures import curves, datasets, draw, save, subplots
+from figures import datasets, save, subplots
+
+from linrank.experiments.figures.ranksvm import curves, draw_curves
 
 if __name__ == "__main__":
     data = datasets()
     figure, axes = subplots(1, len(data))
     for place, (name, part) in zip(axes[0], data.items(), strict=True):
-        draw(place, curves(part, 1.0), f"{name}, C = 1")
+        draw_curves(place, curves(part, 1.0, max_seconds=30.0), f"{name}, C = 1")
         place.set_xlabel("seconds")
     axes[0, 0].set_ylabel("(f - min f) / min f")
     axes[0, 0].legend(fontsize=7, frameon=False)

@@ -5,7 +5,9 @@ python benchmarks/figure7.py        writes docs/pictures/figure7.svg
 
 from __future__ import annotations
 
-from figures import curves, datasets, draw, save, subplots
+from figures import datasets, save, subplots
+
+from linrank.experiments.figures.ranksvm import curves, draw_curves
 
 if __name__ == "__main__":
     data = datasets()
@@ -13,7 +15,7 @@ if __name__ == "__main__":
     figure, axes = subplots(len(Cs), len(data))
     for row, C in zip(axes, Cs, strict=True):
         for place, (name, part) in zip(row, data.items(), strict=True):
-            draw(place, curves(part, C, max_seconds=15.0), f"{name}, C = {C:g}")
+            draw_curves(place, curves(part, C), f"{name}, C = {C:g}")
         row[0].set_ylabel("(f - min f) / min f")
     for place in axes[-1]:
         place.set_xlabel("seconds")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from linrank.drawing import FORMATS, draw
 from linrank.errors import LinrankError
-from linrank.experiments.drawing import FORMATS, draw
 from linrank.experiments.feature_path import FeaturePath, FeatureStep
 from linrank.experiments.report import CurvePoint, FeatureCurve, ReportContent, write_page
 from linrank.experiments.report.pictures import draw_curve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from linrank.experiments.figures import minbatsrank, ranksvm, rsrank
+from linrank.experiments.figures import egdm, low_rank, minbatsrank, ranksvm, rsrank
 from linrank.experiments.folds import Fold
 from linrank.experiments.results import Results
 
@@ -15,7 +15,9 @@ Drawing = Callable[[str, Sequence[Fold], Mapping[str, Results], Path], Path | No
 _DRAWINGS: dict[str, tuple[Drawing, ...]] = {
     "ranksvm": (ranksvm.convergence,),
     "minbatsrank": (minbatsrank.ndcg_by_cutoff,),
+    "egdm": (egdm.eigenvalues, egdm.steps_as_gamma_falls),
     "rsrank": (rsrank.ndcg_by_cutoff, rsrank.against_truncation),
+    "low-rank": (low_rank.energy, low_rank.learning_curves),
 }
 
 
@@ -23,6 +25,7 @@ def draw_figures(
     papers: Sequence[str], found: Mapping[str, Sequence[Fold]], results: Mapping[str, Mapping[str, Results]], out: Path
 ) -> Iterator[Path]:
     """Draw what the papers draw, for each data set that is there, and yield the files."""
+    out.mkdir(parents=True, exist_ok=True)
     for paper in papers:
         for data, folds in found.items():
             for drawing in _DRAWINGS.get(paper, ()):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrank.experiments.drawing import draw
+from linrank.drawing import draw
 from linrank.experiments.folds import Fold
 from linrank.experiments.results import Results
 
@@ -41,6 +41,5 @@ def ndcg_by_cutoff(
         axes.legend()
 
     place = out / file.format(data=data)
-    place.parent.mkdir(parents=True, exist_ok=True)
     draw(place, drawing)
     return place

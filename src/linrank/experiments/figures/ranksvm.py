@@ -10,8 +10,8 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.drawing import draw
 from linrank.executors.local import Threads
-from linrank.experiments.drawing import draw
 from linrank.experiments.folds import Fold
 from linrank.experiments.results import Results
 from linrank.objective.objective import RankingObjective
@@ -41,7 +41,6 @@ def convergence(data: str, folds: Sequence[Fold], results: Mapping[str, Results]
         figure.axes[0].legend()
 
     place = out / f"ranksvm-figures-4-and-7-{data}.svg"
-    place.parent.mkdir(parents=True, exist_ok=True)
     draw(place, drawing, width=10)
     return place
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrank.experiments.drawing import OURS, THEIRS, draw
+from linrank.drawing import OURS, THEIRS, draw
 from linrank.experiments.figures import minbatsrank
 from linrank.experiments.folds import Fold
 from linrank.experiments.results import Results
@@ -50,6 +50,5 @@ def against_truncation(
             axes.set_xscale("log", base=2)
 
     place = out / f"rsrank-figures-3-to-5-{data}.svg"
-    place.parent.mkdir(parents=True, exist_ok=True)
     draw(place, drawing, width=8)
     return place

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrank.experiments.drawing import OURS, SOFT, THEIRS, draw
+from linrank.drawing import OURS, SOFT, THEIRS, draw
 from linrank.experiments.report.content import (
     FeatureCurve,
     Leaderboard,
@@ -136,10 +136,7 @@ def _training(figure: Any, training: Training) -> None:
         # Linear up to the first step, so that time 0 has a place.
         first = min((value for value in curve.seconds if value > 0.0), default=1.0)
         axes.set_xscale("symlog", linthresh=first)
-        axes.xaxis.set_major_formatter("{x:g}")
         if min(curve.objective) > 0.0 and max(curve.objective) > 10.0 * min(curve.objective):
             axes.set_yscale("log")
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_minor_formatter(lambda _value, _place: "")
         axes.set(xlabel="seconds", ylabel="objective")
         axes.set_title(curve.name, fontsize="medium")

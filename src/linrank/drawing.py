@@ -56,7 +56,17 @@ def draw(
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         drawing(figure)
+        _write_powers_plainly(figure)
         for target in targets:
             ending = target.suffix[1:].lower()
             with replacing(target, "wb") as file:
                 figure.savefig(file, format=ending, dpi=200, metadata=_UNDATED[ending])
+
+
+def _write_powers_plainly(figure: Any) -> None:
+    """Label logarithmic axes 0.01, 1e+06: matplotlib's own labels are formulas, which are not read here."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() in ("log", "symlog"):
+                axis.set_major_formatter("{x:g}")
+                axis.set_minor_formatter(lambda _value, _place: "")
