@@ -23,7 +23,7 @@ VERBS = {
     "reproduce": "run five papers' tables and figures on the data you have, ours beside theirs",
     "predict": "score documents with a model",
     "explain": "say why documents stand where a model puts them, feature by feature",
-    "demo": "make sample data and run the main job on it",
+    "demo": "make sample data, train and compare rankers on it, and write the report",
     "warmup": "compile every kernel now, so that the first real job does not wait",
 }
 
@@ -36,7 +36,7 @@ verbs:
 {{verbs}}
 
 three commands to start with:
-  linrank demo                                             # sample data in ./demo, described and measured
+  linrank demo                                             # sample data in ./demo, rankers, and a report
   linrank info demo/train.txt
   linrank train demo/train.txt model.json --validate demo/vali.txt
 

@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> None:
         f"\nThe report, to look at: {page}\n"
         f"\nTry:  linrank evaluate {folder}/test.txt {folder}/ranksvm.scores --measures 'ndcg(letor)@10' meanndcg\n"
         f"      linrank tune {folder}/train.txt {folder}/tuned.json --cv 5 --one-se\n"
-        f"      linrank explain {folder}/model.json {folder}/test.txt\n"
+        f"      linrank explain {folder}/model.json {folder}/test.txt --qid {test.queries.ids[0]}\n"
         f"      linrank predict {folder}/model.json {folder}/test.txt {folder}/run.txt --trec"
     )
 
