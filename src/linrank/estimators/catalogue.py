@@ -141,7 +141,7 @@ METHODS: dict[str, Method] = {
         "reg_rank_svm",
         "RegRankSVM",
         "the hinge's dual with a nuclear norm of the weights of pairs",
-        {"C": (1e-3, 1e-2), "nuclear": (3.0, 30.0)},
+        {"C": (1e-4, 1e-3, 1e-2, 1e-1), "nuclear": (3.0, 10.0, 30.0, 100.0)},
     ),
     "listnet": Method(
         "list_net", "ListNet", "cross entropy of top-one probabilities", {"C": _powers(*range(-6, 9, 2))}

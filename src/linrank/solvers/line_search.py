@@ -27,6 +27,7 @@ def _least_on_line(point: EvaluatedPoint, direction: Vector, slope: float) -> tu
     low, low_slope = 0.0, slope
     high, high_slope = 1.0, line.slope_at(line.at(1.0))
     best, best_step = point, 0.0
+    last = 0.0
     for _ in range(_MOST_TRIES):
         share = low_slope / (low_slope - high_slope) if high_slope > 0.0 else 0.5
         # Away from the ends, so that the bracket shrinks from both sides.
@@ -37,8 +38,12 @@ def _least_on_line(point: EvaluatedPoint, direction: Vector, slope: float) -> tu
         trial_slope = line.slope_at(trial)
         if abs(trial_slope) <= _FLAT * abs(slope) and best_step > 0.0:
             break
+        # An end that stays twice is taken for half as steep (the Illinois rule), or the other would creep up to it.
         if trial_slope < 0.0:
+            high_slope *= 0.5 if last < 0.0 else 1.0
             low, low_slope = step, trial_slope
         else:
+            low_slope *= 0.5 if last > 0.0 else 1.0
             high, high_slope = step, trial_slope
+        last = trial_slope
     return best, best_step
