@@ -11,7 +11,7 @@ from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 from linrank.experiments.comparison import Contender
 from linrank.experiments.published import PAPERS, published
-from linrank.experiments.reproduction import LAYOUTS, STUDIES, beside, find_data, plans, table_texts
+from linrank.experiments.reproduction import DATA, STUDIES, beside, find_data, plans, table_texts
 from linrank.experiments.results import Results
 from linrank.reading.write_svmlight import write_svmlight
 
@@ -41,8 +41,8 @@ def root(tmp_path_factory):
 
 class TestData:
     def test_every_data_set_of_the_papers_that_can_be_compared_on_has_a_layout(self):
-        one_query_each = {"CTR", "CTR-0.1%", "KDD2012b", "KDD2012b-0.025%", "RCV1"}
-        assert {result.data for result in published()} - one_query_each <= set(LAYOUTS)
+        not_to_be_had = {"CTR", "CTR-0.1%", "KDD2012b", "KDD2012b-0.025%"}
+        assert {result.data for result in published()} - not_to_be_had <= set(DATA)
 
     @pytest.mark.parametrize(
         ("name", "folder", "n_folds", "prefix"),
@@ -59,6 +59,15 @@ class TestData:
         found = find_data(tmp_path, [name])
         assert list(found) == [name]
         assert len(found[name]) == n_folds
+
+    def test_rcv1_is_one_query_of_which_figures_alone_are_drawn(self, tmp_path):
+        folder = tmp_path / "RCV1"
+        folder.mkdir()
+        for part in ("train", "test"):
+            (folder / f"rcv1_{part}.binary").write_text("1 1:0.5 3:1\n-1 2:1\n1 1:1\n")
+        (fold,) = find_data(tmp_path)["RCV1"]
+        assert fold.train.load().n_queries == 1
+        assert list(plans("RCV1", [fold], list(PAPERS), CONTENDERS)) == []
 
     def test_a_folder_with_none_of_it_says_what_to_put_there(self, tmp_path):
         with pytest.raises(LinrankError, match="none of the papers' data"):

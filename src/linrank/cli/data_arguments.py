@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
 
-_FOR_TEXT = ("zero_based", "n_features", "layout")
+_FOR_TEXT = ("zero_based", "n_features", "layout", "one_query")
 _FOR_TABLES = ("label", "qid", "docid", "weight", "features", "delimiter")
 
 
@@ -28,6 +28,7 @@ def add_data_options(parser: ArgumentParser) -> None:
     text = parser.add_argument_group("svmlight / LETOR text")
     text.add_argument("--zero-based", action="store_true", default=None, help="feature ids start at 0 (1)")
     text.add_argument("--n-features", type=int, metavar="N", help="number of features (the largest id)")
+    text.add_argument("--one-query", action="store_true", default=None, help="lines have no qid: all are one query")
     text.add_argument("--layout", choices=("dense", "sparse"), help="(by density)")
     tables = parser.add_argument_group("tables: Parquet, CSV, Arrow")
     tables.add_argument("--label", metavar="COLUMN", help="column of labels (label)")

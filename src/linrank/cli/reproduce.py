@@ -20,7 +20,7 @@ def parser() -> ArgumentParser:
         "Run the tables and figures of five papers on the data that is in a folder, and print ours beside the printed\n"
         "numbers, with the spread over folds and what differs in the protocol. Data sets are found by the names their\n"
         "downloads have: OHSUMED, MQ2007, MQ2008, MQ2007-list, MQ2008-list, TD2003 … NP2004 (or Gov/QueryLevelNorm),\n"
-        "MSLR-WEB10K, MSLR-WEB30K, ltrc_yahoo. Results are kept one by one: a run that was stopped goes on.",
+        "MSLR-WEB10K, MSLR-WEB30K, ltrc_yahoo, RCV1. Results are kept one by one: a run that was stopped goes on.",
         "  linrank reproduce letor/\n  linrank reproduce letor/ --paper low-rank --data OHSUMED --out low-rank-again",
     )
     made.add_argument("root", metavar="DATA_DIR", help="the folder that holds the data sets' folders")
@@ -37,14 +37,14 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
-    from linrank.experiments.reproduction import LAYOUTS, find_data, plans, summary
+    from linrank.experiments.reproduction import DATA, find_data, plans, summary
     from linrank.experiments.results import Results
 
     papers = arguments.paper or list(_PAPERS)
     for name in arguments.data or ():
-        if name not in LAYOUTS:
-            raise LinrankError(f"--data {name}: no paper has it; there are {', '.join(LAYOUTS)}.")
-    found = find_data(arguments.root, arguments.data or tuple(LAYOUTS))
+        if name not in DATA:
+            raise LinrankError(f"--data {name}: no paper has it; there are {', '.join(DATA)}.")
+    found = find_data(arguments.root, arguments.data or DATA)
     out = Path(arguments.out)
     contenders = {name: contender(name) for name, method in METHODS.items() if method.is_installed}
     results: dict[str, dict[str, Results]] = {}

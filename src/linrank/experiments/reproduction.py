@@ -12,7 +12,7 @@ import numpy as np
 
 from linrank.errors import LinrankError
 from linrank.experiments.comparison import Contender, JobResult, Protocol
-from linrank.experiments.folds import Fold, find_folds
+from linrank.experiments.folds import Fold, Part, find_folds
 from linrank.experiments.published import PAPERS, PROTOCOL, PublishedResult, published
 from linrank.experiments.results import Plan, Results
 
@@ -37,6 +37,9 @@ LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
         for year in (2003, 2004)
     },
 }
+# One query without a validation part: figures are drawn from it, and nothing is chosen on it.
+_ONE_QUERY = "RCV1"
+DATA = (*LAYOUTS, _ONE_QUERY)
 # The features of these are not scaled when they are downloaded, and the paper scales them to 0 … 1.
 _SCALED = ("MSLR-WEB10K", "MSLR-WEB30K", "Yahoo-LTRC1", "Yahoo-LTRC2")
 
@@ -91,15 +94,17 @@ class Beside:
     spread: float | None
 
 
-def find_data(root: str | Path, names: Sequence[str] = tuple(LAYOUTS)) -> dict[str, list[Fold]]:
+def find_data(root: str | Path, names: Sequence[str] = DATA) -> dict[str, list[Fold]]:
     """The data sets that are in a folder, with their folds."""
     found = {}
     for name in names:
-        for folder, prefix in LAYOUTS[name]:
+        for folder, prefix in LAYOUTS.get(name, ()):
             place = Path(root) / folder
             if place.is_dir():
                 found[name] = find_folds(place, prefix=prefix)
                 break
+    if _ONE_QUERY in names and (rcv1 := _rcv1(Path(root) / _ONE_QUERY)) is not None:
+        found[_ONE_QUERY] = [rcv1]
     if not found:
         raise LinrankError(
             f"{root}: holds none of the papers' data. Put a download's folder in it, such as OHSUMED or MQ2008 with "
@@ -112,7 +117,7 @@ def plans(
     data: str, folds: Sequence[Fold], papers: Sequence[str], contenders: Mapping[str, Contender]
 ) -> Iterator[tuple[Study, Plan]]:
     """The comparisons that the papers' tables of a data set ask for, with the methods there are."""
-    printed = [result for paper in papers for result in published(paper, data)]
+    printed = [result for paper in papers for result in published(paper, data) if data != _ONE_QUERY]
     for study in STUDIES:
         wanted = dict.fromkeys(_contender_name(result) for result in printed if study.answers(result))
         chosen = [made for name in wanted if (made := _contender(name, contenders)) is not None]
@@ -169,6 +174,13 @@ def summary(papers: Sequence[str], found: Mapping[str, Mapping[str, Results]]) -
         if texts:
             parts += [f"## {PAPERS[paper]}", PROTOCOL[paper], *texts]
     return "\n\n".join(parts) + "\n"
+
+
+def _rcv1(folder: Path) -> Fold | None:
+    """Reuters RCV1 as LIBSVM's page has it: rcv1_train.binary and rcv1_test.binary, unpacked, without qid."""
+    options = {"one_query": True}
+    parts = [Part(str(folder / f"rcv1_{part}.binary"), options=options) for part in ("train", "test")]
+    return Fold("RCV1", parts[0], parts[1], parts[1]) if all(Path(part.path).exists() for part in parts) else None
 
 
 def _cell(cell: Beside) -> str:

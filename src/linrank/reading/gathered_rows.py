@@ -22,8 +22,11 @@ from linrank.reading.missing import fill_missing
 class GatheredRows:
     """Everything read so far from one file; `before_moving` waits for the tasks that `reserve` returned."""
 
-    def __init__(self, name: str, rules: LineRules, layout: Layout | None, before_moving: Task) -> None:
+    def __init__(
+        self, name: str, rules: LineRules, layout: Layout | None, before_moving: Task, *, one_query: bool = False
+    ) -> None:
         self.n_lines = 0
+        self._one_query = one_query
         self._name = name
         self._rules = rules
         self._group_file = group_file_of(name)
@@ -72,10 +75,11 @@ class GatheredRows:
             yield chunk.bad_line, explain_line(chunk.bad_line_text, self._rules, expects_qid)
         if chunk.has_qid is not None and expects_qid is not None and chunk.has_qid != expects_qid:
             yield chunk.first_row_line, mixed_qid_fault(expects_qid)
-        if chunk.has_qid is False and self._has_qid is None and not self._group_file.is_file():
+        if chunk.has_qid is False and self._has_qid is None and not (self._one_query or self._group_file.is_file()):
             message = (
                 f"this line has no qid, and there is no {self._group_file.name} beside the file; every document "
-                "belongs to a query. Write qid:id after each label, or each query's size, one a line, into that file."
+                "belongs to a query. Write qid:id after each label, or each query's size, one a line, into that file; "
+                "one_query=True (--one-query) takes all documents for one query."
             )
             yield chunk.first_row_line, message
 
@@ -116,6 +120,8 @@ class GatheredRows:
         return RankingDataset(features, self._labels.finished(), queries, comments=comments)
 
     def _queries(self) -> Queries:
+        if not self._has_qid and self._one_query:
+            return Queries.from_sizes(np.array([self._labels.size]), self._labels.size)
         if not self._has_qid:
             return read_groups(self._group_file, self._name, self._labels.size)
         ids = np.array([qid.decode() for qid in self._query_numbers])

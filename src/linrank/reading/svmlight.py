@@ -38,6 +38,7 @@ def read_svmlight(
     missing: MissingRule = "error",
     dtype: DTypeLike = "float64",
     layout: Layout | None = None,
+    one_query: bool = False,
     n_threads: int | None = None,
     progress: Progress | None = None,
 ) -> RankingDataset:
@@ -59,6 +60,7 @@ def read_svmlight(
         query, 0 where the whole query lacks it.
     dtype : float32 or float64, of the features
     layout : "dense" or "sparse"; unless told, sparse where that takes at most half the memory
+    one_query : whether documents without a qid are all of one query, as in RCV1
     n_threads : threads to parse with; all processors, unless told. The result is the same for any number.
     progress : called now and then with the bytes of the file read so far and in all; the latter is None for a pipe
 
@@ -74,7 +76,7 @@ def read_svmlight(
     with ByteSource(path) as source, ThreadPoolExecutor(n_threads, "linrank-reading") as pool:
         # While as many are parsed and as many put in place, one is read and one is looked at.
         stream = ChunkStream(source, rules, pool, 2 * n_threads + 2, _CHUNK_BYTES)
-        rows = GatheredRows(source.name, rules, layout, stream.finish_placing)
+        rows = GatheredRows(source.name, rules, layout, stream.finish_placing, one_query=one_query)
         report = _reporter(progress, source.bytes_total)
         try:
             for chunk in stream:
