@@ -252,7 +252,7 @@ class TestSaid:
                 measured = dict.fromkeys(PROTOCOL.evaluated(), part)
                 means = dict.fromkeys(PROTOCOL.evaluated(), float(np.mean(part)))
                 results._done[f"{fold.name}/{name}"] = JobResult(
-                    fold.name, name, "", {}, [], 1.0, 1.0, n_features, 8, measured, means, [], None, [], {}, [], {}
+                    fold.name, name, "", {}, [], 1.0, 1.0, 1, n_features, 8, measured, means, [], None, [], {}, [], {}
                 )
         results.plan = replace(plan, contenders=(*plan.contenders, replace(SPARSE, name="one")))
         assert results.recommended() == "ranksvm-l1"

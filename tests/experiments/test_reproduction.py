@@ -80,17 +80,19 @@ class TestPlans:
             assert sum(study.answers(printed) for study in STUDIES) <= 1, printed
 
     def test_methods_of_the_tables_are_run_if_we_have_them(self, root):
-        ((study, plan),) = plans("OHSUMED", find_data(root)["OHSUMED"], ["minbatsrank"], CONTENDERS)
-        assert study.name == "five folds"
-        assert {made.name for made in plan.contenders} == {"minbatsrank", "sparserank"}
-        assert len(plan.folds) == 2
+        folds = find_data(root)["OHSUMED"]
+        made = {study.name: plan for study, plan in plans("OHSUMED", folds, ["minbatsrank"], CONTENDERS)}
+        assert {made.name for made in made["five folds"].contenders} == set(CONTENDERS)
+        assert len(made["five folds"].folds) == 2
+        assert made["five folds, fewest features"].protocol.fewest
 
     def test_settings_that_a_table_varies_are_contenders_of_their_own(self, root):
         given = {"fac-ranksvm": Contender("fac-ranksvm", "x:Y", {}, {"rank": [5], "C": [1.0, 10.0]})}
         made = {study.name: plan for study, plan in plans("OHSUMED", find_data(root)["OHSUMED"], ["low-rank"], given)}
         contenders = {made.name: made for made in made["first fold"].contenders}
         assert contenders["fac-ranksvm rank=20"].settings == {"rank": 20}
-        assert contenders["fac-ranksvm rank=20"].grid == {"C": [1.0, 10.0]}
+        assert contenders["fac-ranksvm rank=20"].grid == {}
+        assert made["five folds"].contenders[0].grid == {"rank": [5], "C": [1.0, 10.0]}
 
     def test_the_methods_of_the_catalogue_take_the_settings_that_tables_vary(self, root):
         ours = {name: contender(name) for name, method in METHODS.items() if method.is_installed}

@@ -123,6 +123,7 @@ class JobResult:
     seconds: float
     """Of one fit with the chosen settings, from nothing."""
     seconds_in_all: float
+    n_iter: int | None
     n_features: int
     n_features_of: int
     per_query: Mapping[str, Sequence[float | None]]
@@ -165,6 +166,7 @@ def run_job(job: Job) -> JobResult:
         [{"settings": _as_plain(one.settings), "validation": one.mean, "n_features": one.n_features} for one in tried],
         seconds,
         time.perf_counter() - started,
+        None if (n_iter := getattr(ranker, "n_iter_", None)) is None else int(n_iter),
         _number_of_features(ranker),
         train.n_features,
         plain["per_query"],

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from linrank.analysis import low_rank
 from linrank.errors import LinrankError
 from linrank.experiments.comparison import Contender, JobResult, Protocol
 from linrank.experiments.folds import Fold, Part, find_folds
 from linrank.experiments.published import PAPERS, PROTOCOL, PublishedResult, published
 from linrank.experiments.results import Plan, Results
+from linrank.experiments.tables import markdown
+from linrank.model import LinearModel
 
 # Where each data set's download has its folds, from the folder that holds them all; and how its files begin.
 LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -44,6 +47,7 @@ DATA = (*LAYOUTS, _ONE_QUERY)
 _SCALED = ("MSLR-WEB10K", "MSLR-WEB30K", "Yahoo-LTRC1", "Yahoo-LTRC2")
 
 _CUTOFFS = range(1, 11)
+_SHOWN = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
 MEASURES = (
     *(f"ndcg@{k}" for k in _CUTOFFS),
     *(f"ndcg(letor)@{k}" for k in _CUTOFFS),
@@ -54,20 +58,56 @@ MEASURES = (
 # Relevance is a position in a list there, and 2^y is too large a number.
 _LISTS = ("MQ2007-list", "MQ2008-list")
 _SETTING = re.compile(r"(\w+)=([\d.]+)")
+_TREES = re.compile(r"([\d,]+) trees")
+# The paper's names where ours is another.
+_ALIASES = {"lambdamart": "lightgbm"}
+# Where a table varies other settings the rest are our defaults, but for the C that the paper's range begins with.
+_HELD = {"reg-ranksvm": {"C": 0.1}}
 
 
 @dataclass(frozen=True)
 class Study:
-    """A comparison that stands beside some tables: its folds, what it chooses by, which printed figures it answers."""
+    """A comparison that stands beside some tables: its folds, what it chooses by, which printed figures it answers.
+
+    `also` are methods that are compared for a paper though it prints nothing of them.
+    """
 
     name: str
     select: str
     answers: Callable[[PublishedResult], bool]
     first_fold: bool = False
+    fewest: bool = False
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+_SPARSE = (
+    "ranksvm",
+    "ranksvm-l1",
+    "sparserank",
+    "fenchelrank",
+    "mcprank",
+    "minbatsrank",
+    "minbatsrank-nonfea",
+    "rsrank",
+)
 STUDIES = (
-    Study("five folds", "ndcg@10", lambda result: result.paper != "ranksvm" and "fold 1" not in result.note),
+    Study(
+        "five folds",
+        "ndcg@10",
+        lambda result: result.paper != "ranksvm" and "fold 1" not in result.note,
+        also={
+            "minbatsrank": (*_SPARSE, "listnet", "ranksvm-hinge"),
+            "rsrank": ("lambdarank", "adarank", "listnet", "rsrank"),
+            "low-rank": ("ranksvm", "ranksvm-hinge", "fac-ranksvm", "reg-ranksvm"),
+        },
+    ),
+    Study(
+        "five folds, fewest features",
+        "ndcg@10",
+        lambda result: False,  # noqa: ARG005
+        fewest=True,
+        also={"minbatsrank": _SPARSE},
+    ),
     Study("first fold", "map", lambda result: result.paper != "ranksvm" and "fold 1" in result.note, first_fold=True),
     # Lee & Lin choose C for each measure by itself, and report the first fold.
     Study(
@@ -120,12 +160,14 @@ def plans(
     printed = [result for paper in papers for result in published(paper, data) if data != _ONE_QUERY]
     for study in STUDIES:
         wanted = dict.fromkeys(_contender_name(result) for result in printed if study.answers(result))
+        if data != _ONE_QUERY:
+            wanted |= dict.fromkeys(method for paper in papers for method in study.also.get(paper, ()))
         chosen = [made for name in wanted if (made := _contender(name, contenders)) is not None]
         if not chosen:
             continue
         measures = ("pairwise_accuracy",) if data in _LISTS else MEASURES
         select = "pairwise_accuracy" if data in _LISTS else study.select
-        protocol = Protocol(measures, select, "min-max" if data in _SCALED else "none")
+        protocol = Protocol(measures, select, "min-max" if data in _SCALED else "none", study.fewest)
         names = [contender.name for contender in chosen]
         baseline = next((name for name in ("ranksvm", "ranksvm-hinge") if name in names), names[0])
         used = tuple(folds[:1] if study.first_fold else folds)
@@ -163,8 +205,12 @@ def table_texts(paper: str, rows: Sequence[Beside]) -> Iterator[tuple[str, str]]
 
 
 def summary(papers: Sequence[str], found: Mapping[str, Mapping[str, Results]]) -> str:
-    """All tables as one Markdown text, with what differs between each paper's protocol and ours."""
+    """All tables as one Markdown text: our leaderboards, then the papers', printed / ours, and how protocols differ."""
     parts = []
+    for data, results in found.items():
+        for study in STUDIES[:2]:
+            if study.name in results:
+                parts += [f"## {data}, {study.name}", markdown(results[study.name], _SHOWN).rstrip()]
     for paper in papers:
         texts = [
             f"### {heading}\n\n{text}"
@@ -199,25 +245,30 @@ def _shown(value: float) -> str:
 def _settings(result: PublishedResult) -> dict[str, float]:
     """What the note says the method was set to, by our names."""
     found = {name: float(value) for name, value in _SETTING.findall(result.note) if name not in ("qid", "C")}
+    trees = _TREES.search(result.note)
+    if trees:
+        found["n_trees"] = float(trees[1].replace(",", ""))
     return {"l1" if name == "g" else name: value for name, value in found.items()}
 
 
 def _contender_name(result: PublishedResult) -> str:
     """The method, with the settings that the note says."""
-    return " ".join([result.method, *(f"{name}={value:g}" for name, value in _settings(result).items())])
+    method = _ALIASES.get(result.method, result.method)
+    return " ".join([method, *(f"{name}={value:g}" for name, value in _settings(result).items())])
 
 
 def _contender(name: str, contenders: Mapping[str, Contender]) -> Contender | None:
     method, *settings = name.split()
     if method not in contenders:
         return None
+    base = contenders[method]
+    if not settings:
+        return base
     fixed: dict[str, Any] = {}
     for text in settings:
         setting, _, value = text.partition("=")
-        fixed[setting] = int(value) if value.isdigit() and setting == "rank" else float(value)
-    base = contenders[method]
-    grid = {setting: values for setting, values in base.grid.items() if setting not in fixed}
-    return replace(base, name=name, settings={**base.settings, **fixed}, grid=grid)
+        fixed[setting] = int(value) if setting in ("rank", "n_trees") else float(value)
+    return replace(base, name=name, settings={**_HELD.get(method, {}), **fixed}, grid={})
 
 
 def _our_values(printed: PublishedResult, results: Results) -> list[float]:
@@ -225,8 +276,21 @@ def _our_values(printed: PublishedResult, results: Results) -> list[float]:
     of_method = results.of(_contender_name(printed))
     if len(of_method) < len(results.plan.folds):
         return []
+    if printed.measure in ("rank", "n_queries"):
+        return [] if printed.method != "ranksvm-hinge" else [_analysed(printed, results, of_method[0])]
     values = [_value(printed.measure, result) for result in of_method]
     return [value for value in values if value is not None]
+
+
+def _analysed(printed: PublishedResult, results: Results, result: JobResult) -> float:
+    """Xu et al.'s analysis of the first fold: the rank of a query's dual variables, or how many are of low rank."""
+    train = results.plan.folds[0].train.load()
+    parameters = {"C": result.chosen["C"], "loss": "hinge"}
+    found = low_rank(LinearModel(np.asarray(result.weights), train.names, parameters=parameters), train)
+    if printed.measure == "n_queries":
+        return float(np.count_nonzero(found.shares(90.0) <= 0.1))
+    qid = _SETTING.findall(printed.note)[0][1]
+    return float(found.ranks[[str(query) for query in found.query_ids].index(qid)])
 
 
 def _value(measure: str, result: JobResult) -> float | None:
@@ -234,6 +298,6 @@ def _value(measure: str, result: JobResult) -> float | None:
         return result.means[measure]
     if measure == "sparsity":
         return result.n_features / result.n_features_of
-    if measure in ("seconds", "n_features"):
+    if measure in ("seconds", "n_features", "n_iter"):
         return float(getattr(result, measure))
     return result.chosen.get(measure)

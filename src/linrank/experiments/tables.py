@@ -36,9 +36,9 @@ def footnote(results: Results) -> str:
     )
 
 
-def markdown(results: Results) -> str:
-    """A Markdown table, the best value of each measure in bold, and what it means below it."""
-    measures = results.plan.protocol.evaluated()
+def markdown(results: Results, measures: Sequence[str] | None = None) -> str:
+    """A Markdown table of all measures or some, the best value of each in bold, and what it means below it."""
+    measures = measures or results.plan.protocol.evaluated()
     standings = results.standings()
     lines = [
         "| method | " + " | ".join(measures) + " | features | seconds |",
