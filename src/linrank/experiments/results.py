@@ -219,7 +219,10 @@ class Results:
         def is_near(standing: Standing) -> bool:
             behind = best - self.per_query(standing.method, select)
             behind = behind[~np.isnan(behind)]
-            return bool(behind.mean() <= behind.std(ddof=1) / math.sqrt(max(1, len(behind))))
+            # Nothing is ranked by a model without features.
+            return standing.n_features > 0 and bool(
+                behind.mean() <= behind.std(ddof=1) / math.sqrt(max(1, len(behind)))
+            )
 
         near = [standing for standing in standings if standing is standings[0] or is_near(standing)]
         return min(near, key=lambda standing: (standing.n_features, -standing.means[select])).method
