@@ -120,8 +120,7 @@ METHODS: dict[str, Method] = {
         "rs_rank",
         "RSRank",
         "pairs weighed by their change of NDCG, L1 by truncated gradient",
-        {"l1": _powers(*range(8))},
-        {"patience": 20},
+        {"l1": _powers(*range(9))},
         sparse=True,
     ),
     "gdm": Method(
