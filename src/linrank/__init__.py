@@ -12,16 +12,29 @@ if TYPE_CHECKING:
     from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
     from linrank.dataset.synthetic import make_ranking
     from linrank.errors import DataFormatError, LinrankError
+    from linrank.estimators.ada_rank import AdaRank
+    from linrank.estimators.fac_rank_svm import FacRankSVM
     from linrank.estimators.fenchel_rank import FenchelRank
+    from linrank.estimators.gdm import EGDM, GDM
+    from linrank.estimators.lambda_mart import LightGBMRanker, XGBoostRanker
+    from linrank.estimators.linear_svr import LinearSVRRanker
+    from linrank.estimators.list_net import ListNet
     from linrank.estimators.mcp_rank import MCPRank
     from linrank.estimators.min_bat_s_rank import MinBatSRank
     from linrank.estimators.ndcg_reduction import NDCGReduction
+    from linrank.estimators.pairwise_ridge import PairwiseRidge, PairwiseRidgeCV
     from linrank.estimators.query_k_fold import QueryKFold
+    from linrank.estimators.rank_net import LambdaRank, RankNet
     from linrank.estimators.rank_svm import RankSVM
     from linrank.estimators.rank_svm_cv import RankSVMCV
+    from linrank.estimators.reg_rank_svm import RegRankSVM
     from linrank.estimators.rs_rank import RSRank
+    from linrank.estimators.sampled_pair_sgd import SampledPairSGD
+    from linrank.estimators.simple_rankers import FixedWeights, SingleFeature
     from linrank.estimators.sparse_rank import SparseRank
+    from linrank.estimators.tree_rankers import GradientBoostedTrees, RandomForest
     from linrank.experiments.feature_path import feature_path
+    from linrank.explaining import explain
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
     from linrank.reading.read import read
@@ -29,20 +42,39 @@ if TYPE_CHECKING:
 
 # Each public name and the module it is loaded from on first use: importing linrank costs milliseconds.
 _HOMES = {
+    "AdaRank": "estimators.ada_rank",
     "DataFormatError": "errors",
+    "EGDM": "estimators.gdm",
+    "FacRankSVM": "estimators.fac_rank_svm",
     "FenchelRank": "estimators.fenchel_rank",
-    "MCPRank": "estimators.mcp_rank",
-    "SparseRank": "estimators.sparse_rank",
-    "RSRank": "estimators.rs_rank",
-    "NDCGReduction": "estimators.ndcg_reduction",
-    "MinBatSRank": "estimators.min_bat_s_rank",
-    "LinrankError": "errors",
+    "FixedWeights": "estimators.simple_rankers",
+    "GDM": "estimators.gdm",
+    "GradientBoostedTrees": "estimators.tree_rankers",
+    "LambdaRank": "estimators.rank_net",
+    "LightGBMRanker": "estimators.lambda_mart",
     "LinearModel": "model",
+    "LinearSVRRanker": "estimators.linear_svr",
+    "LinrankError": "errors",
+    "ListNet": "estimators.list_net",
+    "MCPRank": "estimators.mcp_rank",
+    "MinBatSRank": "estimators.min_bat_s_rank",
+    "NDCGReduction": "estimators.ndcg_reduction",
+    "PairwiseRidge": "estimators.pairwise_ridge",
+    "PairwiseRidgeCV": "estimators.pairwise_ridge",
     "QueryKFold": "estimators.query_k_fold",
+    "RSRank": "estimators.rs_rank",
+    "RandomForest": "estimators.tree_rankers",
+    "RankNet": "estimators.rank_net",
     "RankSVM": "estimators.rank_svm",
     "RankSVMCV": "estimators.rank_svm_cv",
     "RankingDataset": "dataset.ranking_dataset",
+    "RegRankSVM": "estimators.reg_rank_svm",
+    "SampledPairSGD": "estimators.sampled_pair_sgd",
+    "SingleFeature": "estimators.simple_rankers",
+    "SparseRank": "estimators.sparse_rank",
+    "XGBoostRanker": "estimators.lambda_mart",
     "evaluate": "measures",
+    "explain": "explaining",
     "feature_path": "experiments.feature_path",
     "make_ranking": "dataset.synthetic",
     "open_dataset": "dataset.storage",
@@ -55,21 +87,40 @@ _HOMES = {
 }
 
 __all__ = [
+    "EGDM",
+    "GDM",
+    "AdaRank",
     "DataFormatError",
+    "FacRankSVM",
     "FenchelRank",
+    "FixedWeights",
+    "GradientBoostedTrees",
+    "LambdaRank",
+    "LightGBMRanker",
     "LinearModel",
+    "LinearSVRRanker",
     "LinrankError",
+    "ListNet",
     "MCPRank",
     "MinBatSRank",
     "NDCGReduction",
+    "PairwiseRidge",
+    "PairwiseRidgeCV",
     "QueryKFold",
     "RSRank",
+    "RandomForest",
+    "RankNet",
     "RankSVM",
     "RankSVMCV",
     "RankingDataset",
+    "RegRankSVM",
+    "SampledPairSGD",
+    "SingleFeature",
     "SparseRank",
+    "XGBoostRanker",
     "__version__",
     "evaluate",
+    "explain",
     "feature_path",
     "make_ranking",
     "open_dataset",

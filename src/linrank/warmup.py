@@ -14,9 +14,18 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
+from linrank.estimators.ada_rank import AdaRank
+from linrank.estimators.fac_rank_svm import FacRankSVM
+from linrank.estimators.gdm import EGDM
+from linrank.estimators.linear_svr import LinearSVRRanker
+from linrank.estimators.list_net import ListNet
 from linrank.estimators.min_bat_s_rank import MinBatSRank
+from linrank.estimators.pairwise_ridge import PairwiseRidge
+from linrank.estimators.rank_net import LambdaRank, RankNet
 from linrank.estimators.rank_svm import RankSVM
+from linrank.estimators.reg_rank_svm import RegRankSVM
 from linrank.estimators.rs_rank import RSRank
+from linrank.estimators.sampled_pair_sgd import SampledPairSGD
 from linrank.executors.local import Threads
 from linrank.measures import evaluate, parse_measures
 from linrank.objective.objective import RankingObjective
@@ -57,6 +66,16 @@ def _use_training(data: RankingDataset, weights: Vector) -> None:
             RankSVM(penalty="l1"),
             RSRank(max_iter=2),
             MinBatSRank(passes=1),
+            ListNet(max_iter=1),
+            RankNet(max_iter=1),
+            LambdaRank(max_iter=1),
+            PairwiseRidge(),
+            EGDM(max_iter=2),
+            FacRankSVM(max_iter=2),
+            RegRankSVM(max_iter=2),
+            AdaRank(max_iter=1),
+            SampledPairSGD(steps=2),
+            LinearSVRRanker(max_iter=1),
         ):
             ranker.fit(data.features, data.labels, qid=data.qid)
     with Threads(1) as executor:

@@ -21,7 +21,7 @@ from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.proximal_newton import ProximalNewton
+from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.solution import Journal
 
@@ -175,18 +175,14 @@ def feature_path(
     shares = np.geomspace(1.0, smallest, n_steps)
     with Threads(n_threads) as executor:
         how = _PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, executor)
-        fits = list(how.fits(dataset))
+        steps: list[FeatureStep] = []
+        for l1, point in how.fits(dataset):
+            if not steps or point.weights is not steps[-1].weights:
+                train = chosen.mean(_scores_at(point, dataset), dataset, n_threads=executor.n_threads)
+            steps.append(FeatureStep(l1, point.weights, float(prices[point.weights != 0].sum()), train, None))
         held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, random_state)
-    steps = [
-        FeatureStep(
-            l1,
-            weights,
-            float(prices[weights != 0].sum()),
-            chosen.mean(scores_of(dataset.features, weights), dataset),
-            None if held_out is None else held_out[place],
-        )
-        for place, (l1, weights) in enumerate(fits)
-    ]
+    if held_out is not None:
+        steps = [replace(step, held_out=values) for step, values in zip(steps, held_out, strict=False)]
     return FeaturePath(tuple(steps), dataset.names, chosen, prices)
 
 
@@ -221,38 +217,63 @@ class _PathSettings:
     max_features: int | None
     executor: Threads
 
-    def fits(self, dataset: RankingDataset) -> Iterator[tuple[float, Vector]]:
-        """Yield l1 and the weights for each share of the largest l1, until there are too many features."""
+    def fits(self, dataset: RankingDataset) -> Iterator[tuple[float, EvaluatedPoint]]:
+        """Yield l1 and the solution for each share of the largest l1, until there are too many features."""
         objective = RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, self.executor))
         point = objective.at(np.zeros(dataset.n_features))
         largest = float((np.abs(point.gradient) / self.costs).max()) / self.l1_ratio
-        refits: dict[bytes, Vector] = {}
+        curvature, refits = SecantHessian(), _Refits(self.tol)
         for share in self.shares:
             l1 = float(share * largest)
-            point, weights = self._fit(point, l1)
-            if self.penalty == "mcp" and weights.any():
-                concave = MCP(l1, usual_size(weights) / l1)
-                weights = ReweightedL1(concave, 10 * self.tol).minimize(objective, weights).weights
-            if self.max_features is not None and np.count_nonzero(weights) > self.max_features:
+            point = self._fit(point, l1, curvature)
+            chosen = point
+            if self.penalty == "mcp" and point.weights.any():
+                concave = MCP(l1, usual_size(point.weights) / l1)
+                chosen = objective.at(ReweightedL1(concave, 10 * self.tol).minimize(objective, point.weights).weights)
+            if self.max_features is not None and np.count_nonzero(chosen.weights) > self.max_features:
                 return
-            yield l1, self._refit(objective, weights, refits) if self.relaxed else weights
+            yield l1, refits.of(chosen) if self.relaxed else chosen
 
-    def _fit(self, point: EvaluatedPoint, l1: float) -> tuple[EvaluatedPoint, Vector]:
+    def _fit(self, point: EvaluatedPoint, l1: float, curvature: SecantHessian) -> EvaluatedPoint:
         """The sparse solution for one l1, from the last one: only the penalty has changed, so nothing is evaluated."""
         penalty = L1(l1 * self.l1_ratio, self.costs)
         started = point.with_penalty(L2(l1 * (1.0 - self.l1_ratio)))
-        solution, point = ProximalNewton(penalty, self.tol).continue_from(started, Journal())
-        return point, solution.weights
+        return ProximalNewton(penalty, self.tol, curvature=curvature).continue_from(started, Journal())[1]
 
-    def _refit(self, objective: RankingObjective, weights: Vector, refits: dict[bytes, Vector]) -> Vector:
-        """RankSVM with C = 1 on the features that have a weight, once for each set of features."""
-        support = weights != 0
-        key = support.tobytes()
-        if key not in refits:
-            start = objective.with_penalty(L2(1.0)).at(weights)
-            solver = ProximalNewton(L1(0.0), self.tol, free=support)
-            refits[key] = solver.continue_from(start, Journal())[0].weights
-        return refits[key]
+
+class _Refits:
+    """RankSVM with C = 1 on the features that have a weight: from the last set of features where all are kept."""
+
+    def __init__(self, tol: float) -> None:
+        self._tol = tol
+        self._curvature = SecantHessian()
+        self._features: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+        self._last: EvaluatedPoint | None = None
+
+    def of(self, point: EvaluatedPoint) -> EvaluatedPoint:
+        """The solution for the features of a point; nothing is done where they are those of the last one."""
+        features = point.weights != 0
+        if self._last is None or not np.array_equal(features, self._features):
+            start = point if self._last is None or self._last.weights[~features].any() else self._last
+            solver = ProximalNewton(L1(0.0), self._tol, free=features, curvature=self._curvature)
+            self._last = solver.continue_from(start.with_penalty(L2(1.0)), Journal())[1]
+            self._features = features
+        return self._last
+
+
+def _scores_at(point: EvaluatedPoint, dataset: RankingDataset) -> Vector:
+    """The scores that a point was evaluated at, in the order of the dataset's rows."""
+    data = point.objective.data
+    parts = [
+        (block, scores)
+        for shard, state in zip(data.shards, point.states, strict=True)
+        for block, scores in zip(shard, state.scores, strict=True)
+    ]
+    parts += [(query.block, state.scores) for query, state in zip(data.large_queries, point.large, strict=True)]
+    grouped = np.empty(data.n_documents)
+    for block, scores in parts:
+        grouped[block.first_row : block.first_row + len(scores)] = scores
+    return dataset.queries.ungrouped(grouped)
 
 
 def _held_out(
@@ -275,8 +296,10 @@ def _held_out(
     unlimited = replace(how, max_features=None)
     parts = []
     for train, test in pairs:
-        scores = [scores_of(test.features, weights) for _, weights in unlimited.fits(train)]
-        parts.append(np.array([measure.per_query(of_step, test) for of_step in scores]))
+        scores = (scores_of(test.features, point.weights) for _, point in unlimited.fits(train))
+        parts.append(
+            np.array([measure.per_query(of_step, test, n_threads=how.executor.n_threads) for of_step in scores])
+        )
     return np.concatenate(parts, axis=1)
 
 
