@@ -1,0 +1,354 @@
+"""PairwiseRidge: pairwise least squares solved exactly; with gamma chosen by leaving out each query in turn."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.dataset.queries import Queries
+from linrank.dataset.query_blocks import QueryBlock
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.errors import LinrankError
+from linrank.estimators.base import LinearRanker, watcher
+from linrank.executors.local import Threads
+from linrank.measures import Judgements, Measure, parse_measure
+from linrank.model import LinearModel
+from linrank.objective.least_squares import Centring, LeastSquares
+from linrank.objective.objective import RankingObjective
+from linrank.objective.penalties import L2
+from linrank.objective.placement import PlacedData
+from linrank.solvers.normal_equations import GramRidge, LeftOut, NormalEquations
+from linrank.solvers.ridge_cg import RidgeCG
+from linrank.solvers.solution import Iteration, Solution, Watch
+
+# A matrix of so many features takes 800 MB, and minutes to decompose.
+_MOST_FEATURES_IN_A_MATRIX = 10_000
+# Unless told, the matrix is formed for up to so many features, where it costs no more multiplications than this many a
+# value of the data: conjugate gradients would take about as long. A small problem is solved at once either way.
+_FEATURES_AT_ONCE = 3_000
+_MULTIPLICATIONS_A_VALUE = 8_000
+_SMALL = 1e9
+
+DEFAULT_GAMMAS: tuple[float, ...] = tuple(np.logspace(-3, 7, 50).tolist())
+SQUARED_ERROR = "squared_error"
+
+
+class LeastSquaresRanker(LinearRanker, metaclass=ABCMeta):
+    """A ranker that minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2`."""
+
+    objective = "1/2 * sum over queries of |L (X w - y)|^2 + 1/2 * gamma * w.w, L the query's centring matrix"
+
+    gamma: float
+    pair_weight: str
+    tol: float
+    max_iter: int
+    warm_start: bool
+    n_threads: int | None
+    progress: Callable[[Iteration], object] | None
+
+    @abstractmethod
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        """Minimise the objective."""
+
+    def _check(self) -> None:
+        """Refuse settings that cannot work, before any work."""
+        check_gamma("gamma", self.gamma)
+        if self.pair_weight not in ("document", "pair"):
+            raise LinrankError(f"pair_weight={self.pair_weight!r}; use 'document' or 'pair'.")
+        if not (np.isfinite(self.tol) and self.tol > 0):
+            raise LinrankError(f"tol={self.tol}; use a positive number, such as 1e-6: it is relative to the objective.")
+        if self.max_iter < 1:
+            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
+
+    def fit(
+        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
+    ) -> Self:
+        """Train on documents X with labels y.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        y : labels, any finite numbers; higher is better, and differences count
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : one weight a document; a pair weighs the product of its two
+        query_weight : one weight a query, in order of first appearance
+        """
+        self._check()
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
+        with Threads(self.n_threads) as executor:
+            solution = self._solve(self._objective(dataset, self.gamma, executor), start, watcher(self.progress))
+        self._finish(solution)
+        return self
+
+    def _objective(self, dataset: RankingDataset, gamma: float, executor: Threads) -> RankingObjective:
+        loss = LeastSquares(self.pair_weight)  # type: ignore[arg-type]
+        return RankingObjective(loss, L2(float(gamma)), 1.0, PlacedData.of(dataset, executor))
+
+    def _finish(self, solution: Solution) -> None:
+        reached = (
+            f"F - min F is at most {solution.certified_gap:.1e} and F is {solution.value:.6e}. "
+            "Put the features on one scale, or raise max_iter, gamma or tol."
+        )
+        self._keep(solution, unfinished=reached)
+
+
+def check_gamma(name: str, gamma: float) -> None:
+    """Refuse a strength that does not make the solution unique."""
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise LinrankError(f"{name}={gamma}; use a positive number: it is what makes the solution unique.")
+
+
+class PairwiseRidge(LeastSquaresRanker):
+    """Pairwise least squares, solved exactly.
+
+    Minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2` over the weights w; the sum is over queries, and L_q takes
+    off a query's mean. That is half the sum of `((w.x_i - w.x_j) - (y_i - y_j))^2` over all pairs of documents of one
+    query, divided by the query's number of documents. O(l n^2) for l documents with n features, in one pass; with
+    conjugate gradients O(l n) a step.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Strength of the penalty, beside a sum over documents: it grows with the data.
+    pair_weight : {"document", "pair"}, default="document"
+        Whether the pairs of a query are divided by its number of documents, or all pairs count alike.
+    solver : {"gram", "cg"}, default=None
+        "gram": the matrix of features x features, and its Cholesky factors. "cg": conjugate gradients, preconditioned
+        with the diagonal, for many features. Unless given, whichever takes less time.
+    tol : float, default=1e-6
+        For "cg": stop where |gradient|^2 / (2 gamma), a bound on what is left, is at most this times the objective.
+    max_iter : int, default=10000
+        For "cg".
+    warm_start : bool, default=False
+        For "cg": start from the last `coef_`.
+    n_threads : int, default=None
+        All processors. The result is the same to the last bit for any number.
+    progress : callable, default=None
+        Called with an `Iteration` (prints as one line) after each iteration.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    objective_ : float
+    gap_ : float
+        A certified bound on `objective_` minus the least value there is.
+    n_iter_ : int
+    history_ : tuple of Iteration
+    solution_ : Solution
+
+    Examples
+    --------
+    >>> from linrank import make_ranking
+    >>> from linrank.estimators.pairwise_ridge import PairwiseRidge
+    >>> data, _ = make_ranking(100, 20, 10)
+    >>> model = PairwiseRidge(gamma=10.0).fit(data.features, data.labels, qid=data.qid)
+    >>> model.coef_.shape
+    (10,)
+    """
+
+    method = "ridge"
+
+    def __init__(
+        self,
+        gamma: float = 1.0,
+        *,
+        pair_weight: str = "document",
+        solver: str | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+        warm_start: bool = False,
+        n_threads: int | None = None,
+        progress: Callable[[Iteration], object] | None = None,
+    ) -> None:
+        self.gamma = gamma
+        self.pair_weight = pair_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def _check(self) -> None:
+        super()._check()
+        if self.solver not in (None, "gram", "cg"):
+            raise LinrankError(f"solver={self.solver!r}; use 'gram', 'cg', or None for the quicker one.")
+
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        solver = self.solver or ("gram" if _matrix_pays(objective.data) else "cg")
+        if solver == "cg":
+            return RidgeCG(self.tol, self.max_iter).minimize(objective, start, watch=watch)
+        check_matrix(objective.data.n_features, "use solver='cg'")
+        return GramRidge().minimize(objective, watch=watch)
+
+
+def _matrix_pays(data: PlacedData) -> bool:
+    n, documents = data.n_features, data.n_documents
+    # Eight bytes a value are about right for all forms of features.
+    values = sum(block.features.n_bytes for block in data.blocks) / 8
+    multiplications = documents * n**2 + n**3 / 3
+    return n <= _FEATURES_AT_ONCE and multiplications <= max(_SMALL, _MULTIPLICATIONS_A_VALUE * values)
+
+
+def check_matrix(n_features: int, remedy: str) -> None:
+    """Refuse to form a matrix of features x features that is too large."""
+    if n_features > _MOST_FEATURES_IN_A_MATRIX:
+        raise LinrankError(
+            f"{n_features} features make a matrix of {8e-9 * n_features**2:.1f} GB; at most "
+            f"{_MOST_FEATURES_IN_A_MATRIX} features can be solved so. For more, {remedy}."
+        )
+
+
+class PairwiseRidgeCV(PairwiseRidge):
+    """PairwiseRidge for every gamma of a path, and the best gamma by leaving out each query in turn.
+
+    Minimises the same objective as `PairwiseRidge`. One pass over the data gives the normal equations, one
+    eigendecomposition the weights for every gamma, and a second pass the scores of each query by the weights of all
+    others, in closed form: nothing is fitted again.
+
+    Parameters
+    ----------
+    gammas : sequence of float, default=50 values from 10^-3 to 10^7
+    eval_measure : str, default="ndcg@10"
+        What gamma is chosen by, on the left-out scores: a measure of ranking, or "squared_error" for the objective's
+        own loss (with a minus, so that higher is better).
+    one_se : bool, default=False
+        Choose the largest gamma whose measure is within one standard error (over queries) of the best: a plainer model.
+    pair_weight, n_threads, progress
+        As for `PairwiseRidge`.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The gamma chosen.
+    gammas_ : ndarray
+        In ascending order.
+    measures_ : ndarray of shape (n_gammas, n_queries)
+        The measure of each left-out query for each gamma (NaN where the measure skips it).
+    mean_measure_, standard_error_ : ndarray of shape (n_gammas,)
+        Over queries.
+    coef_path_ : ndarray of shape (n_gammas, n_features)
+        The weights of all queries for each gamma.
+    coef_, objective_, gap_, n_iter_, history_, solution_
+        As for `PairwiseRidge`, for the gamma chosen.
+    """
+
+    def __init__(
+        self,
+        gammas: Sequence[float] = DEFAULT_GAMMAS,
+        *,
+        eval_measure: str = "ndcg@10",
+        one_se: bool = False,
+        pair_weight: str = "document",
+        n_threads: int | None = None,
+        progress: Callable[[Iteration], object] | None = None,
+    ) -> None:
+        super().__init__(pair_weight=pair_weight, n_threads=n_threads, progress=progress)
+        self.gammas = gammas
+        self.eval_measure = eval_measure
+        self.one_se = one_se
+
+    def fit(
+        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
+    ) -> Self:
+        """Choose gamma and train; the arguments are those of `PairwiseRidge.fit`."""
+        gammas = np.sort(np.asarray(self.gammas, dtype=np.float64))
+        if gammas.ndim != 1 or len(gammas) == 0:
+            raise LinrankError(f"gammas={self.gammas}; use one or more positive numbers.")
+        for gamma in gammas:
+            check_gamma("gammas", gamma)
+        self._check()
+        measure = None if self.eval_measure == SQUARED_ERROR else parse_measure(self.eval_measure)
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        check_matrix(dataset.n_features, "choose gamma by GridSearchCV with QueryKFold")
+        with Threads(self.n_threads) as executor:
+            objective = self._objective(dataset, gammas[0], executor)
+            equations = NormalEquations.of(objective)
+            self.coef_path_ = equations.path(gammas)
+            left_out = LeftOut(equations, gammas, self.coef_path_, self.pair_weight == "pair")
+            self.measures_ = self._leave_out_each(objective.data, left_out, measure)
+            chosen = self._choose(gammas)
+            solution = GramRidge().finish(
+                objective.with_penalty(L2(self.gamma_)), equations, self.coef_path_[chosen], watcher(self.progress)
+            )
+        self._finish(solution)
+        return self
+
+    def to_model(self, **extra: Any) -> LinearModel:
+        """The trained weights as a `LinearModel`, with the gamma that was chosen."""
+        model = super().to_model(**extra)
+        return replace(model, parameters={**model.parameters, "gamma": self.gamma_})
+
+    def _leave_out_each(self, data: PlacedData, left_out: LeftOut, measure: Measure | None) -> NDArray[np.float64]:
+        if sum(block.n_queries for block in data.blocks) < 2:
+            warnings.warn(
+                "there is one query only, so none can be left out: the gamma nearest to 1 is used. Pass qid.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return np.zeros((len(left_out.gammas), 0))
+        measured: dict[int, NDArray[np.float64]] = {}
+        for of_shard in data.executor.gather(
+            data.executor.map(_measure_shard, data.shards, left_out=left_out, measure=measure)
+        ):
+            measured.update(of_shard)
+        for query in data.large_queries:
+            # A column a gamma would be larger than the features: one gamma at a time.
+            block, values = query.block, []
+            for weights in left_out.weights(query, data.executor):
+                scores = block.features.product(weights, np.empty(block.n_documents))
+                values.append(_measured(block, scores[:, None], left_out.by_pair, measure))
+            measured[block.first_row] = np.concatenate(values)
+        return np.concatenate([measured[first_row] for first_row in sorted(measured)], axis=1)
+
+    def _choose(self, gammas: Vector) -> int:
+        """Set what is known of each gamma, and return the number of the best."""
+        self.gammas_ = gammas
+        values = self.measures_[:, ~np.isnan(self.measures_[0])]
+        n_queries = values.shape[1]
+        if n_queries == 0:
+            self.mean_measure_ = self.standard_error_ = np.full(len(gammas), np.nan)
+            best = int(np.argmin(np.abs(np.log(gammas))))
+        else:
+            self.mean_measure_ = values.mean(axis=1)
+            self.standard_error_ = values.std(axis=1) / np.sqrt(max(1, n_queries - 1))
+            best = int(np.argmax(self.mean_measure_))
+            if self.one_se:
+                near = self.mean_measure_ >= self.mean_measure_[best] - self.standard_error_[best]
+                best = int(np.flatnonzero(near)[-1])
+        self.gamma_ = float(gammas[best])
+        return best
+
+
+# Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
+
+
+def _measure_shard(
+    shard: tuple[QueryBlock, ...], *, left_out: LeftOut, measure: Measure | None
+) -> dict[int, NDArray[np.float64]]:
+    """The measure of each left-out query for each gamma, block by block."""
+    return {block.first_row: _measured(block, left_out.scores(block), left_out.by_pair, measure) for block in shard}
+
+
+def _measured(
+    block: QueryBlock, scores: NDArray[np.float64], by_pair: bool, measure: Measure | None
+) -> NDArray[np.float64]:
+    """The measure, or minus the loss, of each query for each column of scores."""
+    n_columns = scores.shape[1]
+    if measure is None:
+        curvature = Centring(block, by_pair)
+        errors = curvature.centred_rows(scores - block.labels[:, None], curvature.roots(), np.empty_like(scores))
+        return -0.5 * np.add.reduceat(errors**2, block.query_starts[:-1]).T
+    # All columns at once, as if each were queries of its own.
+    sizes = np.tile(np.diff(block.query_starts), n_columns)
+    judged = Judgements(np.tile(block.labels, n_columns), Queries.from_sizes(sizes, int(sizes.sum())))
+    return measure.per_query(scores.T.ravel(), judged, n_threads=1).reshape(n_columns, block.n_queries)

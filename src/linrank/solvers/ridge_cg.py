@@ -1,0 +1,128 @@
+"""Conjugate gradients on pairwise least squares with many features: products only, nothing of features x features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.dataset.features import Features
+from linrank.objective.least_squares import Centring
+from linrank.objective.objective import EvaluatedPoint, RankingObjective, Shard
+from linrank.solvers.heavy_ball import certified_gap, check_least_squares
+from linrank.solvers.solution import Journal, Solution, Watch
+
+# A diagonal entry below this share of the sum of squares it is the centred part of is rounding.
+_LEAST_SHARE = 1e-9
+# A run ends where the squared residual has fallen by this much: what is left is rounding, and is looked at anew.
+_RUN_OUT = 1e-26
+
+
+@dataclass(frozen=True)
+class RidgeCG:
+    """Stops where |gradient|² / (2 gamma), which is never less than F - min F, is at most `tolerance` x F.
+
+    Preconditioned with the diagonal of the Hessian. The gradient is updated step by step, and computed anew at the end;
+    where rounding has parted the two, it goes on from there.
+    """
+
+    tolerance: float = 1e-6
+    max_iterations: int = 10_000
+    max_seconds: float = np.inf
+
+    def minimize(
+        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
+    ) -> Solution:
+        """Minimise from 0 unless told; Ctrl-C ends it at the last point."""
+        check_least_squares(objective)
+        journal = Journal(watch, self.max_seconds)
+        try:
+            point = objective.at(np.zeros(objective.data.n_features) if start is None else start)
+            return self._descend(point, hessian_diagonal(objective), journal)
+        except KeyboardInterrupt:
+            return journal.solution("interrupted", interrupted=True)
+
+    def _descend(self, point: EvaluatedPoint, diagonal: Vector, journal: Journal) -> Solution:
+        stop, lowest, left = None, np.inf, self.max_iterations
+        while True:
+            gap, norm = certified_gap(point), float(np.linalg.norm(point.gradient))
+            stop = journal.note(point.weights, point.value, norm, gap=gap, certified_gap=gap, inner=0, step=1.0) or stop
+            if gap <= self.tolerance * point.value:
+                return journal.solution("the certified gap is below the tolerance", converged=True)
+            if stop is None and left == 0:
+                stop = f"out of iterations (max_iter={self.max_iterations})"
+            if stop is None and not gap < 0.5 * lowest:
+                stop = "the gradient is zero but for the rounding of float64"
+            if stop:
+                return journal.solution(stop)
+            lowest = gap
+            weights, steps, stop = self._run(point, diagonal, journal, left)
+            left -= steps
+            point = point.objective.at(weights)
+
+    def _run(
+        self, point: EvaluatedPoint, diagonal: Vector, journal: Journal, most: int
+    ) -> tuple[Vector, int, str | None]:
+        """Conjugate gradients from a point: weights, steps taken, and why to stop beside convergence."""
+        gamma, weights, value = point.objective.penalty.strength, point.weights, point.value
+        residual = -point.gradient
+        conditioned = residual / diagonal
+        direction = conditioned.copy()
+        rest = float(residual @ conditioned)
+        for step in range(1, most + 1):
+            curved = point.hessian_product(direction)
+            length = rest / float(direction @ curved)
+            weights = weights + length * direction
+            # In place: with a million features, memory that is new to the process costs more than the arithmetic.
+            curved *= length
+            residual -= curved
+            value -= 0.5 * length * rest
+            gap = float(residual @ residual) / (2.0 * gamma)
+            stop = journal.note(
+                weights, value, float(np.linalg.norm(residual)), gap=gap, certified_gap=gap, inner=1, step=1.0
+            )
+            np.divide(residual, diagonal, out=conditioned)
+            before, rest = rest, float(residual @ conditioned)
+            # The value has lost its digits where almost all of it was gained: then the residual decides.
+            if (
+                stop
+                or gap <= self.tolerance * value
+                or rest <= _RUN_OUT * float(point.gradient @ (point.gradient / diagonal))
+            ):
+                return weights, step, stop
+            direction *= rest / before
+            direction += conditioned
+        return weights, most, None
+
+
+def hessian_diagonal(objective: RankingObjective) -> Vector:
+    """The diagonal of the Hessian, gamma + sum of c d_i (x_i - mean x) ** 2; it need only be nearly right."""
+    data, by_pair = objective.data, objective.loss.pair_weight == "pair"  # type: ignore[attr-defined]
+    total = np.zeros(data.n_features)
+    if data.shards:
+        total += data.executor.total(_diagonal_of_shard, data.shards, by_pair=by_pair)
+    for query in data.large_queries:
+        curvature = Centring(query.block, by_pair)
+        mass, scale = float(curvature.masses()[0]), float(curvature.scales()[0])
+        if mass > 0.0:
+            columns = query.chunks, query.split(query.block.document_weights)
+            squares = data.executor.total(_squares_of_chunk, *columns)
+            sums = data.executor.total(_sums_of_chunk, *columns)
+            total += scale * np.maximum(squares - sums * sums / mass, _LEAST_SHARE * squares)
+    return objective.penalty.strength + objective.C * total
+
+
+def _diagonal_of_shard(shard: Shard, *, by_pair: bool) -> Vector:
+    total = np.zeros(shard[0].features.n_features)
+    for block in shard:
+        total += Centring(block, by_pair).hessian_diagonal()
+    return total
+
+
+def _squares_of_chunk(chunk: Features, weights: Vector) -> Vector:
+    return chunk.transposed_square_product(weights, np.zeros(chunk.n_features))
+
+
+def _sums_of_chunk(chunk: Features, weights: Vector) -> Vector:
+    return chunk.transposed_product(weights, np.zeros(chunk.n_features))
