@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linrank import RankingDataset, make_ranking
+from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -14,7 +15,7 @@ from linrank.objective.placement import PlacedData
 from linrank.solvers import newton_cg
 from linrank.solvers.duality import dual_value
 from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.proximal_newton import ProximalNewton
+from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.solution import Journal
 
 DATA = {
@@ -26,6 +27,13 @@ DATA = {
 
 def objective_of(data, strength=0.0, executor=None):
     return RankingObjective(SquaredHinge(), L2(strength), 1.0, PlacedData.of(data, executor or Threads(1)))
+
+
+def in_many_shards(data, strength=0.0, executor=None):
+    """The same objective with a block, and a shard, for every query or two: as large data is cut."""
+    placed = PlacedData.of_blocks(cut_into_blocks(data, block_bytes=2000), data.n_features, executor or Threads(1))
+    assert len(placed.shards) == 32
+    return RankingObjective(SquaredHinge(), L2(strength), 1.0, placed)
 
 
 def largest(objective):
@@ -124,3 +132,83 @@ def test_warm_starts_interrupts_and_limits():
         raise KeyboardInterrupt
 
     assert ProximalNewton(penalty).minimize(objective, watch=press_ctrl_c).interrupted
+
+
+@given(
+    seed=st.integers(0, 50),
+    share=st.floats(0.01, 0.5),
+    strength=st.sampled_from([0.0, 0.5]),
+    off=st.floats(0.0, 0.1),
+    masked=st.booleans(),
+)
+def test_a_dual_value_with_weights_for_some_shards_alone_is_never_above_the_minimum(seed, share, strength, off, masked):
+    data, _ = make_ranking(40, 10, 6, random_state=seed)
+    objective = in_many_shards(data, strength)
+    free = np.arange(6) != seed % 6 if masked else None
+    penalty = L1(share * largest(objective), np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0]))
+    least = ProximalNewton(penalty, 1e-10, free=free).minimize(objective)
+    solver = ProximalNewton(penalty, 1e9, free=free)
+    near = least.weights * (1.0 + off * np.random.default_rng(seed).standard_normal(6))
+    point = objective.at(near)
+    # With so large a tolerance it is always tried, and with one so small it goes on to the last round.
+    for value in (point.value + penalty.value(near), 1e-300):
+        bound = solver._dual_value_of_parts(point, SecantHessian().at(point), value)
+        assert bound <= least.value * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("strength", [0.0, 1.0], ids=["L1", "elastic net"])
+def test_some_shards_alone_certify_what_the_point_cannot(strength):
+    data, _ = make_ranking(640, 10, 8)
+    objective = in_many_shards(data, strength)
+    penalty = L1(0.05 * largest(objective))
+    best = ProximalNewton(penalty, 1e-11).minimize(objective)
+    point = objective.at(best.weights * (1.0 + 1e-3 * np.cos(np.arange(8))))
+    value = point.value + penalty.value(point.weights)
+    solver = ProximalNewton(penalty, 1e-4)
+    plain = value - dual_value(point, penalty)
+    parts = value - solver._dual_value_of_parts(point, SecantHessian().at(point), value)
+    assert value - best.value <= parts <= 1e-4 * value < plain
+    rough = ProximalNewton(penalty, 1e-4).minimize(objective)
+    assert rough.converged
+    assert rough.value - best.value <= rough.certified_gap <= 1e-4 * rough.value
+
+
+def test_a_learnt_hessian_foretells_the_step_it_learnt_from_and_is_made_anew_when_asked():
+    objective = objective_of(DATA["dense"])
+    before, after = objective.at(np.zeros(12)), objective.at(0.1 * np.cos(np.arange(12)))
+    curvature = SecantHessian()
+    first = curvature.at(before)
+    curvature.learn(before, after)
+    learnt = curvature.at(after)
+    step = after.weights - before.weights
+    np.testing.assert_allclose(learnt @ step, after.gradient - before.gradient, rtol=1e-9)
+    np.testing.assert_allclose(learnt, learnt.T)
+    assert np.linalg.eigvalsh(learnt).min() > 0.0
+    assert not np.allclose(first, learnt)
+    np.testing.assert_array_equal(curvature.at(before, anew=True), first)
+
+
+def test_what_one_strength_learnt_serves_the_next():
+    data, _ = make_ranking(300, 20, 12)
+    objective = objective_of(data)
+    top = largest(objective)
+    paths = []
+    for curvature in (None, SecantHessian()):
+        point, steps = objective.at(np.zeros(12)), 0
+        for strength in top * np.geomspace(1.0, 1e-3, 20):
+            solver = ProximalNewton(L1(strength), 1e-3, curvature=curvature)
+            solution, point = solver.continue_from(point, Journal())
+            least = ProximalNewton(L1(strength), 1e-9).continue_from(point, Journal())[0].value
+            assert least * (1.0 - 1e-8) <= solution.value <= least * (1.0 + 1e-3)
+            steps += len(solution.history) - 1
+        paths.append(steps)
+    assert paths[1] <= paths[0]
+
+
+def test_any_number_of_threads_gives_the_same_weights_in_many_shards():
+    weights = []
+    for n_threads in (1, 3):
+        with Threads(n_threads) as executor:
+            objective = in_many_shards(DATA["dense"], executor=executor)
+            weights.append(ProximalNewton(L1(5.0), 1e-3).minimize(objective).weights.tobytes())
+    assert weights[0] == weights[1]

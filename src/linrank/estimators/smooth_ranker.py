@@ -21,7 +21,7 @@ from linrank.objective.placement import PlacedData
 from linrank.solvers.lambda_gradient import LambdaGradient
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.proximal_newton import ProximalNewton
-from linrank.solvers.solution import Iteration, Journal, Solution
+from linrank.solvers.solution import Iteration, Solution
 
 SmoothSolver = NewtonCG | ProximalNewton | LambdaGradient
 
@@ -172,25 +172,5 @@ def dual_bound(point: EvaluatedPoint, penalty: L1) -> float:
 class _ConvexProximalNewton(ProximalNewton):
     """`ProximalNewton` with the duality gap of any convex loss in place of the squared hinge's."""
 
-    def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
-        """Minimise from a point that is evaluated already; also return the last point."""
-        damping, step = 1.0, 1.0
-        highest = -np.inf
-        for _ in range(self.max_iterations):
-            value = point.value + self.penalty.value(point.weights)
-            least = self.penalty.least_subgradient(point.weights, point.gradient)
-            highest = max(highest, dual_bound(point, self.penalty))
-            gap = max(0.0, value - highest)
-            stop = journal.note(
-                point.weights, value, float(np.linalg.norm(least)), gap=gap, certified_gap=gap, inner=1, step=step
-            )
-            if gap <= self.tolerance * value:
-                return journal.solution("the duality gap is below the tolerance", converged=True), point
-            if stop:
-                return journal.solution(stop), point
-            moved, step = self._toward(point, self._model_minimum(point, damping), value)
-            if step == 0.0:
-                return journal.solution("no step lowers the objective: the limit of float64", converged=True), point
-            damping = max(1.0, damping / 2 if step == 1.0 else damping * 4)
-            point = moved
-        return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
+    def _dual_value(self, point: EvaluatedPoint) -> float:
+        return dual_bound(point, self.penalty)
