@@ -1,8 +1,13 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
+from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.experiments.feature_path import stability
+from linrank.measures import parse_measure
+from linrank.objective import placement
 
 DATA, TRUE = make_ranking(120, 20, 15, n_informative=5, noise=0.3, random_state=3)
 ARRAYS = {"X": DATA.features, "y": DATA.labels, "qid": DATA.qid}
@@ -36,6 +41,49 @@ def test_relaxed_weights_are_those_of_a_ranker_on_the_same_features():
     support = step.weights != 0
     alone = RankSVM(1.0, tol=1e-12).fit(DATA.features[:, support], DATA.labels, qid=DATA.qid)
     np.testing.assert_allclose(step.weights[support], alone.coef_, rtol=1e-3)
+
+
+def value_of(weights, l1):
+    """Every pair of every query, one after the other."""
+    scores, value = DATA.features @ weights, l1 * np.abs(weights).sum()
+    for query in np.unique(DATA.qid):
+        s, y = scores[DATA.qid == query], DATA.labels[DATA.qid == query]
+        value += np.sum(np.maximum(0.0, 1.0 - (s[:, None] - s))[y[:, None] > y] ** 2)
+    return value
+
+
+@pytest.mark.parametrize("shards", ["few", "many"])
+def test_every_step_is_as_near_to_the_least_value_as_asked(shards, monkeypatch):
+    if shards == "many":
+        monkeypatch.setattr(placement, "cut_into_blocks", partial(cut_into_blocks, block_bytes=1))
+    path = feature_path(**ARRAYS, relaxed=False)
+    for step in path.steps[::4]:
+        alone = RankSVM(1 / step.l1, penalty="l1", tol=1e-10).fit(**ARRAYS)
+        least = value_of(alone.coef_, step.l1)
+        assert least * (1 - 1e-9) <= value_of(step.weights, step.l1) <= least * (1 + 1e-3)
+    relaxed = feature_path(**ARRAYS)
+    for step, sparse in zip(relaxed.steps[::4], path.steps[::4], strict=True):
+        support = sparse.weights != 0
+        np.testing.assert_array_equal(step.weights != 0, support)
+        if support.any():
+            alone = RankSVM(tol=1e-12).fit(DATA.features[:, support], DATA.labels, qid=DATA.qid)
+            value = value_of(step.weights, 0.0) + step.weights @ step.weights / 2
+            assert alone.objective_ * (1 - 1e-9) <= value <= alone.objective_ * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("settings", [{"relaxed": False}, {}, {"relaxed": False, "penalty": "mcp"}], ids=str)
+@pytest.mark.parametrize("large", [False, True], ids=["many queries", "a large query"])
+def test_the_measure_is_that_of_the_weights_whatever_the_order_of_the_rows(settings, large, monkeypatch):
+    if large:
+        monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 20 * 15 * 8 + 1)
+        monkeypatch.setattr(placement, "cut_into_blocks", partial(cut_into_blocks, block_bytes=1))
+    order = np.random.default_rng(0).permutation(DATA.n_documents)
+    # One query is longer than the others: where large ones are spread, it is one.
+    qid = np.where(DATA.qid == DATA.qid[-1], DATA.qid[0], DATA.qid)[order]
+    mixed = RankingDataset.from_arrays(DATA.features[order], DATA.labels[order], qid=qid)
+    measure = parse_measure("ndcg@3")
+    for step in feature_path(mixed, None, n_steps=6, measure=measure, **settings).steps:
+        assert step.train == pytest.approx(measure.mean(mixed.features @ step.weights, mixed), abs=1e-9)
 
 
 def test_cross_validation_measures_every_query_once_on_models_that_did_not_see_it():

@@ -223,7 +223,7 @@ class EGDM(LeastSquaresRanker):
     def partial_fit(
         self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
     ) -> Self:
-        """Learn once from some whole queries, a step for about each hundred documents; the arguments are those of `fit`.
+        """Learn once from some whole queries, a step for about each hundred documents; arguments as those of `fit`.
 
         The objective is that of all documents seen so far: what comes twice counts twice. After `fit` it goes on from
         the weights there. One thread.
