@@ -60,6 +60,7 @@ def awkward():
         "deficient": X[:, :2] @ rng.standard_normal((2, 8)),
         "zero": np.zeros((300, 3)),
         "scales": X * 10.0 ** np.arange(-3, 3),
+        "huge": X * 10.0 ** np.arange(6, 12),
         "offset": X + 1e4,
         "wide": rng.standard_normal((300, 320)),
     }

@@ -19,8 +19,10 @@ from linrank.solvers.solution import Journal, Solution, Watch
 # Too large an upper eigenvalue costs its square root in iterations, too small a one everything.
 _HEADROOM = 1.02
 # The lower eigenvalue is lowered where a step proves it at least twice too large, and then to a quarter of what was
-# proved: the next steps would prove more, and each new beginning loses the momentum. Measured, as all three.
+# proved: the next steps would prove more, and each new beginning loses the momentum.
 _PROVED, _BEYOND = 0.5, 0.25
+# Beyond this ratio of eigenvalues 1 - momentum has no digits left.
+_LARGEST_RATIO = 1e20
 # Differences of gradients prove something only where they are well above the rounding of the gradients.
 _TRUSTED = 1e-11
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
@@ -89,7 +91,7 @@ class Rates:
     @classmethod
     def best(cls, largest: float, smallest: float) -> Rates:
         """The fastest where all eigenvalues lie between the two: eta = 1 / sqrt(kappa_1 kappa_n)."""
-        root = np.sqrt(max(1.0, largest / smallest))
+        root = np.sqrt(min(max(1.0, largest / smallest), _LARGEST_RATIO))
         return cls.safe(((root - 1.0) / (root + 1.0)) ** 2, largest)
 
     @classmethod
@@ -197,10 +199,11 @@ class _Descent:
         self._solver = solver
         # Of the features as they are: a product with them rounds what it sums, and that is not centred.
         self._size_of_features = float(np.sqrt(np.sum(point.crude_hessian_diagonal())))
+        self._best = point
         self._begin(point, eigenvalues)
 
     def _begin(self, point: EvaluatedPoint, eigenvalues: Eigenvalues) -> None:
-        self.point = self._best = self._beginning = point
+        self.point = self._beginning = point
         self.eigenvalues = eigenvalues
         self.rates = self._solver.rates(eigenvalues)
         self._velocity: Vector | None = None
@@ -214,7 +217,7 @@ class _Descent:
         )
 
     def return_to_best(self) -> bool:
-        """Go to the lowest point since the last beginning; whether it is another one."""
+        """Go to the lowest point met; whether it is another one."""
         moved = self._best is not self.point
         self.point = self._best
         return moved

@@ -29,9 +29,8 @@ _TILE_BYTES = 1 << 21
 _FEWEST_ROWS = 256
 # Each task sums into a matrix of its own; as many of them as fit in this are at work at a time.
 _SUMS_BYTES = 1 << 28
-# Each correction by the residual takes off what rounding left, a factor of 1e6 or more at a time.
+# Each correction by the residual takes off most of what rounding left.
 _CORRECTIONS = 2
-
 # Left-out scores are exact to this share of the change of the weights; beyond so many steps a factorisation is quicker.
 _LEFT_OUT_TOLERANCE = 1e-10
 _LEFT_OUT_STEPS = 30
@@ -183,12 +182,12 @@ def _scatter_of_large(query: LargeQuery, executor: Threads, by_pair: bool) -> _S
     block, n = query.block, query.block.features.n_features
     scale = float(Centring(block, by_pair).scales()[0])
     total = _Scatter.zero(n)
-    tiles = []
+    summaries = []
     columns = [query.chunks, query.split(block.labels), query.split(block.document_weights)]
     for scatter, of_chunk in _some_at_a_time(executor, _scatter_of_chunk, columns, n, scale=scale):
         total.add(scatter)
-        tiles += of_chunk
-    masses, means, labels = (np.array(column) for column in zip(*tiles, strict=True))
+        summaries += of_chunk
+    masses, means, labels = (np.array(column) for column in zip(*summaries, strict=True))
     if masses.any():
         roots, shares = np.sqrt(scale * masses), masses / masses.sum()
         total.add_rows(roots[:, None] * (means - shares @ means), roots * (labels - shares @ labels), _Room(n))
@@ -200,15 +199,15 @@ def _scatter_of_chunk(
 ) -> tuple[_Scatter, list[tuple[float, Vector, float]]]:
     """The scatter within each tile of rows, and each tile's mass, mean features and mean label."""
     total, room = _Scatter.zero(chunk.n_features), _Room(chunk.n_features)
-    tiles = []
+    summaries = []
     for a in range(0, chunk.n_rows, rows_of_a_tile(chunk.n_features)):
         b = min(chunk.n_rows, a + rows_of_a_tile(chunk.n_features))
         tile = QueryBlock.of(chunk.rows(a, b), labels[a:b], np.array([0, b - a]), weights[a:b], np.array([scale]))
         total.add_block(tile, False, room)
         mass = float(weights[a:b].sum())
         sums = tile.features.transposed_product(weights[a:b], np.zeros(chunk.n_features))
-        tiles.append((mass, sums / (mass or 1.0), float(weights[a:b] @ labels[a:b]) / (mass or 1.0)))
-    return total, tiles
+        summaries.append((mass, sums / (mass or 1.0), float(weights[a:b] @ labels[a:b]) / (mass or 1.0)))
+    return total, summaries
 
 
 @dataclass(frozen=True, eq=False)

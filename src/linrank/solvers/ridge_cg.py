@@ -70,6 +70,7 @@ class RidgeCG:
         conditioned = residual / diagonal
         direction = conditioned.copy()
         rest = float(residual @ conditioned)
+        run_out = _RUN_OUT * rest
         for step in range(1, most + 1):
             curved = point.hessian_product(direction)
             length = rest / float(direction @ curved)
@@ -85,11 +86,7 @@ class RidgeCG:
             np.divide(residual, diagonal, out=conditioned)
             before, rest = rest, float(residual @ conditioned)
             # The value has lost its digits where almost all of it was gained: then the residual decides.
-            if (
-                stop
-                or gap <= self.tolerance * value
-                or rest <= _RUN_OUT * float(point.gradient @ (point.gradient / diagonal))
-            ):
+            if stop or gap <= self.tolerance * value or rest <= run_out:
                 return weights, step, stop
             direction *= rest / before
             direction += conditioned
