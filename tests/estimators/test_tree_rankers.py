@@ -168,7 +168,7 @@ def test_document_weights_count(ranker):
     ("ranker", "settings", "message"),
     [
         (RANKERS[0], {"n_trees": 0}, "n_trees=0"),
-        (RANKERS[0], {"max_leaves": 1}, "max_leaves=1; use at least 2"),
+        (RANKERS[0], {"max_leaves": 1}, "max_leaves=1; use a whole number, at least 2"),
         (RANKERS[0], {"learning_rate": 0.0}, "learning_rate=0.0"),
         (RANKERS[1], {"min_leaf": 0}, "min_leaf=0"),
         (RANKERS[1], {"n_threads": 0}, "n_threads=0"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import time
 from argparse import ArgumentParser, Namespace
@@ -71,12 +70,10 @@ def run(arguments: Namespace) -> None:
     train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
     ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
-    validation: dict[str, Any] = {}
-    if vali_scaled is not None:
-        validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
+    watched = [vali_scaled] if vali_scaled is not None and ranker.watches else None
     started = time.perf_counter()
     try:
-        fit(ranker, train_scaled, validation)
+        ranker.fit(train_scaled, eval_set=watched)
         interrupted = False
     except KeyboardInterrupt:
         if not hasattr(ranker, "coef_"):
@@ -89,18 +86,6 @@ def run(arguments: Namespace) -> None:
     if interrupted:
         # The last point is saved above; the exit code says that it is not the end of the training.
         raise KeyboardInterrupt
-
-
-def fit(ranker: Any, train: RankingDataset, validation: dict[str, Any]) -> None:
-    """Train with everything the data carries; weights that a method has no use for are refused, not ignored."""
-    weights = {"sample_weight": train.document_weights, "query_weight": train.query_weights}
-    weights = {name: values for name, values in weights.items() if values is not None}
-    known = inspect.signature(ranker.fit).parameters
-    for name in weights:
-        if name not in known:
-            raise LinrankError(f"{ranker.method} does not take weights of this kind ({name}). Leave them out.")
-    watched = {name: value for name, value in validation.items() if name in known}
-    ranker.fit(train.features, train.labels, qid=train.qid, **weights, **watched)
 
 
 def model_path(data: str, model: str | None) -> Path:

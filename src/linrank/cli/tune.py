@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
 from linrank.cli.methods import add_method_options, given_parameters
-from linrank.cli.train import fit, model_path, show_training, to_model, training_summary
+from linrank.cli.train import model_path, show_training, to_model, training_summary
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -73,11 +73,8 @@ def run(arguments: Namespace) -> None:
         progress=None if arguments.json else lambda line: console().print(str(line)),
         **given_parameters(arguments),
     )
-    validation: dict[str, Any] = {}
-    if vali_scaled is not None:
-        validation = {"eval_set": [(vali_scaled.features, vali_scaled.labels)], "eval_qid": [vali_scaled.qid]}
     started = time.perf_counter()
-    fit(ranker, train_scaled, validation)
+    ranker.fit(train_scaled, eval_set=vali_scaled)
     summary = training_summary(ranker, train, time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary, C=ranker.C_)
     model.save(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -147,6 +148,26 @@ def _from_csr(matrix: Any) -> SparseFeatures:
 
 # One row after the other: the processor foresees a single stream of memory, and fetches it ahead. Several rows at a
 # time, to load each weight once, took two and a half times as long.
+
+
+def refuse_missing(matrix: Any, names: Sequence[str]) -> None:
+    """Raise for features that hold NaN or infinity, naming the first such column."""
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One number tells, at the speed of memory: a sum that is finite has no other terms.
+        if np.isfinite(np.sum(values, dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values)
+    columns = matrix.indices[bad] if sparse.issparse(matrix) else np.nonzero(bad)[1]
+    if len(columns) == 0:
+        return
+    column = int(columns.min())
+    found = values[bad][columns == column]
+    kind = "NaN" if np.isnan(found).any() else "infinity"
+    raise LinrankError(
+        f"feature {names[column]!r} is {kind} in {len(found):,} of {matrix.shape[0]:,} documents. Fill such values, as "
+        "linrank.read(…, missing=0) or missing='query_min' does, or drop the documents or the feature."
+    )
 
 
 @summing_kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, fit_scaling
 from linrank.errors import LinrankError
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.settings import check_limits
 from linrank.measures import Measure, parse_measure
 from linrank.solvers import adarank
 from linrank.solvers.adarank import Round, WeakRankers
@@ -102,28 +103,15 @@ class AdaRank(LinearRanker):
     def objective(self) -> str:  # type: ignore[override]
         return f"sum over queries of exp(-{self.measure}), greedily"
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Train on documents X with labels y.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : how often each document stands in its query, a whole number
-        query_weight : one weight a query, in order of first appearance
-        """
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
-        if not self.tol >= 0:
-            raise LinrankError(f"tol={self.tol}; use 0, or how much a round must raise the measure.")
-        measure, signs = in_any_order(parse_measure(self.measure)), signs_of(self.direction)
-        if measure.name == "dcg":
+    def _check(self) -> None:
+        check_limits(self, all_iterations="go on as long as a round raises the measure at all")
+        signs_of(self.direction)
+        if in_any_order(parse_measure(self.measure)).name == "dcg":
             raise LinrankError(f"measure={self.measure!r}; it must lie between -1 and 1. Use ndcg in place of dcg.")
-        dataset = repeated(self._dataset(X, y, qid, group, sample_weight, query_weight))
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
+        measure, signs = in_any_order(parse_measure(self.measure)), signs_of(self.direction)
+        dataset = repeated(dataset)
         alone = SingleFeatures.of(dataset, measure, signs, self.n_threads)
         boosted = adarank.AdaRank(self.max_iter, self.tol).boost(
             WeakRankers(alone.table, alone.scores_of),
@@ -143,9 +131,8 @@ class AdaRank(LinearRanker):
                 f"no feature ranks better than all documents tied, by {measure}: every weight is zero. "
                 "Check that the labels of some query differ, and that one of them is relevant.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,11 @@
-"""What every ranker shares: taking X, y and qid as scikit-learn does, scoring; and what every linear one adds to it."""
+"""What every ranker shares: one `fit`, scoring; and what every linear one adds to it."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,16 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from linrank.arrays import Vector
-from linrank.dataset.features import scores_of
+from linrank.dataset.features import refuse_missing, scores_of
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
+from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
 from linrank.model import LinearModel
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.solution import Solution
 
 
-class Ranker(BaseEstimator):  # type: ignore[misc]
+class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A ranking function trained from features, labels and queries; a kind of ranker has its own `predict`."""
 
     # Metadata routing: a GridSearchCV or Pipeline passes `qid` on without being told to.
@@ -32,6 +34,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     method: str = ""
     objective: str = ""
     """The formula minimised."""
+    watches: bool = False
+    """Whether an `eval_set` is of any use to it."""
+    weighs_documents: bool = True
+    """Whether documents may have weights."""
     history_: tuple[Any, ...]
 
     def __sklearn_tags__(self) -> Any:
@@ -40,12 +46,59 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
-    def score(self, X: Any, y: Any, *, qid: Any = None, group: Any = None) -> float:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        eval_set: Any = None,
+        eval_qid: Any = None,
+        eval_group: Any = None,
+    ) -> Self:
+        """Train on documents X with labels y, or on a `RankingDataset`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset and nothing beside it
+        y : labels, any finite numbers; higher is better
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        sample_weight : one weight a document; a pair weighs the product of its two, unless the class says otherwise
+        query_weight : one weight a query, in order of first appearance
+        eval_set : list of (X, y), with `eval_qid` or `eval_group` for each, or of RankingDatasets: what a ranker that
+            can watches after each iteration
+        """
+        check_kinds(self)
+        self._check()
+        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        self._train(dataset, self._validation(eval_set, eval_qid, eval_group))
+        return self
+
+    @abstractmethod
+    def predict(self, X: Any) -> Vector:
+        """Score documents: higher is better."""
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse settings that cannot work, before any work."""
+
+    @abstractmethod
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
+        """Learn from data that is checked, and set what a trained ranker has."""
+
+    def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None) -> float:
         """NDCG@10 (gain 2^y - 1, discount 1 / log2(rank + 1)), the mean over queries.
 
-        Without qid or group it raises, unless the ranker was itself trained on everything as one query.
+        Without qid or group it raises, unless the ranker was itself trained on everything as one query. A
+        `RankingDataset` in place of X brings all of them.
         """
         scores = self.predict(X)
+        if isinstance(X, RankingDataset):
+            return (NDCG @ 10).mean(scores, X)
         if qid is None and group is None:
             if self.fitted_by_query_:
                 raise LinrankError(
@@ -55,6 +108,37 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         queries = Queries.from_ids(qid) if group is None else Queries.from_sizes(group, len(scores))
         return (NDCG @ 10).mean(scores, Judgements(np.asarray(y, dtype=np.float64), queries))
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The names of the columns it was trained on, or their numbers from 1 where they have none."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return tuple(str(number + 1) for number in range(self.n_features_in_))
+        return tuple(str(name) for name in names)
+
+    def _rows(self, X: Any) -> Any:
+        """The features of documents to be scored or watched, checked against those it was trained on."""
+        check_is_fitted(self)
+        if isinstance(X, RankingDataset):
+            return self._of_known_columns(X).features
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
+        )
+        refuse_missing(X, self._names)
+        return X
+
+    def _of_known_columns(self, dataset: RankingDataset) -> RankingDataset:
+        """Data with the columns of the first, complete."""
+        if hasattr(self, "feature_names_in_") or dataset.feature_names is None:
+            dataset = dataset.with_columns(self._names)
+        elif dataset.n_features != self.n_features_in_:
+            raise LinrankError(
+                f"the data has {dataset.n_features} features, but {type(self).__name__} was trained on "
+                f"{self.n_features_in_} without names. Use the same columns."
+            )
+        refuse_missing(dataset.features, self._names)
+        return dataset
+
     def _dataset(
         self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any, *, first: bool = True
     ) -> RankingDataset:
@@ -62,42 +146,77 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
         Data that is not the `first` must have the columns of the first.
         """
+        if isinstance(X, RankingDataset):
+            if any(given is not None for given in (y, qid, group, sample_weight, query_weight)):
+                raise LinrankError(
+                    "a RankingDataset brings its own labels, queries and weights: pass nothing beside it."
+                )
+            dataset = self._adopted(X) if first else self._of_known_columns(X)
+            self.fitted_by_query_ = True
+        else:
+            dataset = self._put_together(X, y, qid, group, sample_weight, query_weight, first=first)
+        weights = dataset.document_weights
+        if weights is not None and not self.weighs_documents:
+            raise LinrankError(f"{type(self).__name__} takes no weights of documents (sample_weight). Leave them out.")
+        if weights is not None and not weights.any():
+            raise LinrankError("every sample weight is zero: no pair counts. Give some documents a weight.")
+        return dataset
+
+    def _adopted(self, dataset: RankingDataset) -> RankingDataset:
+        """The first data, whose columns are kept in mind as scikit-learn does."""
+        if dataset.n_documents == 0 or dataset.n_features == 0:
+            raise LinrankError(f"{dataset!r}: there is nothing to learn from. Check how it was read.")
+        refuse_missing(dataset.features, dataset.names)
+        self.n_features_in_ = dataset.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if dataset.feature_names is not None:
+            self.feature_names_in_ = np.array(dataset.feature_names, dtype=object)
+        return dataset
+
+    def _put_together(
+        self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any, *, first: bool
+    ) -> RankingDataset:
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C", reset=first
-        )
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
+            ensure_all_finite=False, reset=first,
+        )  # fmt: skip
+        refuse_missing(X, self._names)
         one_query = qid is None and group is None
         if one_query:
             warnings.warn(
                 "no qid was given: all documents are compared with one another, as one query. "
                 "Pass qid (one value a row) or group (one size a query).",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             group = [X.shape[0]]
         self.fitted_by_query_ = not one_query
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not sample_weight.any():
-                raise LinrankError("every sample weight is zero: no pair counts. Give some documents a weight.")
+        names = self._names if hasattr(self, "feature_names_in_") else None
         return RankingDataset.from_arrays(
-            X, y, qid=qid, group=group, document_weights=sample_weight, query_weights=query_weight
+            X, y, qid=qid, group=group, feature_names=names, document_weights=sample_weight, query_weights=query_weight
         )
 
     def _validation(self, eval_set: Any, eval_qid: Any, eval_group: Any) -> list[RankingDataset]:
-        """The sets to watch during training, from LightGBM's arguments: (X, y) pairs, with a qid or group for each."""
+        """The sets to watch during training: datasets, or LightGBM's (X, y) pairs with a qid or group for each."""
         if eval_set is None:
             return []
-        pairs: Sequence[Any] = [eval_set] if isinstance(eval_set, tuple) else eval_set
-        qids = _one_a_set(eval_qid, len(pairs), "eval_qid")
-        groups = _one_a_set(eval_group, len(pairs), "eval_group")
-        sets = []
-        for (X, y), qid, group in zip(pairs, qids, groups, strict=True):
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)  # noqa: PLW2901
-            sets.append(RankingDataset.from_arrays(X, y, qid=qid, group=group))
-        return sets
+        if not self.watches:
+            raise LinrankError(f"{type(self).__name__} watches no eval_set while it learns. Leave it out.")
+        sets: Sequence[Any] = [eval_set] if isinstance(eval_set, tuple | RankingDataset) else eval_set
+        qids = _one_a_set(eval_qid, len(sets), "eval_qid")
+        groups = _one_a_set(eval_group, len(sets), "eval_group")
+        made = []
+        for given, qid, group in zip(sets, qids, groups, strict=True):
+            if isinstance(given, RankingDataset):
+                made.append(self._of_known_columns(given))
+            else:
+                made.append(RankingDataset.from_arrays(self._rows(given[0]), given[1], qid=qid, group=group))
+        return made
 
 
-class LinearRanker(Ranker):
+class LinearRanker(Ranker, metaclass=ABCMeta):
     """A ranking function that is one weight a feature."""
 
     def predict(self, X: Any) -> Vector:
@@ -105,24 +224,19 @@ class LinearRanker(Ranker):
 
         Parameters
         ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset
 
         Returns
         -------
         ndarray of shape (n_documents,)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return scores_of(X, self.coef_)
+        return scores_of(self._rows(X), self.coef_)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The trained weights as a `LinearModel`, which can be saved; `extra` overrides its fields."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [str(number + 1) for number in range(self.n_features_in_)]
         fields = {
-            "feature_names": tuple(str(name) for name in names),
+            "feature_names": self._names,
             "method": self.method,
             "objective": self.objective,
             "parameters": {
@@ -150,10 +264,10 @@ class LinearRanker(Ranker):
             warnings.warn(
                 "no query has two documents with different labels and a weight: every weight is zero.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if unfinished is not None and not solution.converged:
-            warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=4)
 
 
 def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:
@@ -168,57 +282,3 @@ def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:
 
 def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool | np.integer | np.floating)
-
-
-def check_choice(name: str, value: Any, known: Any) -> None:
-    """Refuse a setting that is none of the known ones."""
-    if value not in known:
-        raise LinrankError(f"{name}={value!r}; use one of {', '.join(repr(word) for word in known)}.")
-
-
-def check_positive(name: str, value: float, remedy: str) -> None:
-    """Refuse a setting that is not a positive number."""
-    if not (np.isfinite(value) and value > 0):
-        raise LinrankError(f"{name}={value}; use a positive number: {remedy}")
-
-
-def watcher(progress: Callable[[Iteration], object] | None, watching: Patience | None = None) -> Watch | None:
-    """What a solver calls after each iteration: the caller's progress, and the validation measure."""
-    if progress is None and (watching is None or not watching.active):
-        return None
-
-    def watch(line: Iteration, weights: Vector) -> bool:
-        if progress is not None:
-            progress(line)
-        return watching is not None and watching.active and watching(line, weights)
-
-    return watch
-
-
-class Patience:
-    """Watches a validation measure during training, and says when it has not improved for a while."""
-
-    def __init__(self, sets: list[RankingDataset], measure: Any, patience: int | None) -> None:
-        if patience is not None and (not sets or patience < 1):
-            raise LinrankError(f"patience={patience} needs an eval_set to be patient on, and to be at least 1.")
-        self._sets = sets
-        self._measure = measure
-        self._patience = patience
-        self._since = 0
-        self.best = -np.inf
-        self.best_weights: Vector | None = None
-        self.best_line: Iteration | None = None
-        self.values: list[list[float]] = []
-
-    @property
-    def active(self) -> bool:
-        return bool(self._sets)
-
-    def __call__(self, line: Iteration, weights: Vector) -> bool:
-        """Measure every set; the last one decides."""
-        self.values.append([self._measure.mean(scores_of(data.features, weights), data) for data in self._sets])
-        latest = self.values[-1][-1]
-        self._since += 1
-        if latest > self.best:
-            self.best, self.best_weights, self.best_line, self._since = latest, weights, line, 0
-        return self._patience is not None and self._since >= self._patience

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 from sklearn.utils import check_random_state
 
-from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, Patience, watcher
-from linrank.measures import parse_measure
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.settings import check_count, check_limits, check_positive
+from linrank.executors.local import Threads
 from linrank.solvers.factored_dual import FactoredDual, FactoredObjective
-from linrank.solvers.solution import Iteration, Solution
+from linrank.solvers.solution import Iteration, Solution, Watch
 
 
-class FacRankSVM(LinearRanker):
+class FacRankSVM(MinimizingRanker):
     """Factorized Ranking SVM: a vector a document, and a product of two for each pair (Xu et al., 2018).
 
     Minimises `|w|^2 / 2 - sum a_ij` with `w = sum a_ij (x_i - x_j)` and `a_ij = v_i.v_j` over vectors v of `rank`
@@ -72,6 +73,7 @@ class FacRankSVM(LinearRanker):
     (10,)
     """
 
+    watches = True
     method = "fac-ranksvm"
     objective = (
         "|w|^2 / 2 - sum over pairs of a_ij with w = sum of a_ij (x_i - x_j), a_ij = <v_i, v_j>, "
@@ -101,74 +103,23 @@ class FacRankSVM(LinearRanker):
         self.random_state = random_state
         self.progress = progress
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
-        *,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-    ) -> Self:
-        """Train on documents X with labels y.
+    def _check(self) -> None:
+        check_count("rank", self.rank)
+        check_positive("C", self.C, "it is the largest multiplier of a pair.")
+        check_limits(self, all_iterations="take all of max_iter epochs")
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document; the product of a pair's two multiplies its largest multiplier
-        query_weight : one weight a query, in order of first appearance; multiplies the largest multipliers of its pairs
-        eval_set : list of (X, y) to measure after each epoch, with `eval_qid` or `eval_group` for each
-        """
-        solver = self._solver()
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        watching = Patience(
-            self._validation(eval_set, eval_qid, eval_group), parse_measure(self.eval_measure), self.patience
-        )
-        problem = FactoredObjective.of(dataset, float(self.C), int(self.rank))
-        solution = solver.minimize(problem, watch=watcher(self.progress, watching))
-        self._finish(solution, watching, problem)
-        return self
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> FactoredObjective:  # noqa: ARG002 - one thread
+        return FactoredObjective.of(dataset, float(self.C), int(self.rank))
 
-    def _solver(self) -> FactoredDual:
-        """Everything that cannot work is refused here, before any work."""
-        if self.rank < 1 or self.rank != int(self.rank):
-            raise LinrankError(f"rank={self.rank}; use a whole number, at least 1.")
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise LinrankError(f"C={self.C}; the largest multiplier must be a positive number.")
-        if not self.tol >= 0:
-            raise LinrankError(f"tol={self.tol}; use a positive number, or 0 to take all of max_iter epochs.")
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
-        return FactoredDual(
-            self.tol,
-            self.max_iter,
-            np.inf if self.max_seconds is None else self.max_seconds,
-            int(check_random_state(self.random_state).randint(2**31 - 1)),
-        )
+    def _solve(self, objective: FactoredObjective, start: Vector | None, watch: Watch | None) -> Solution:  # noqa: ARG002
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return FactoredDual(**self._limits(), seed=seed).minimize(objective, watch=watch)
 
-    def _finish(self, solution: Solution, watching: Patience, problem: FactoredObjective) -> None:
-        """Keep the solution, or the best point on the validation set, with what is known of it."""
-        if self.patience is not None and watching.best_line is not None and watching.best_weights is not None:
-            line = watching.best_line
-            solution = replace(
-                solution,
-                weights=watching.best_weights,
-                value=line.value,
-                gradient_norm=line.gradient_norm,
-                certified_gap=problem.gap(watching.best_weights, line.value),
-                estimated_gap=line.gap * abs(line.value),
-            )
-        self.eval_history_ = watching.values
-        remedy = (
+    def _at_best(self, solution: Solution, line: Iteration, weights: Vector, objective: FactoredObjective) -> Solution:
+        return replace(solution.at(line, weights), certified_gap=objective.gap(weights, line.value))
+
+    def _remedy(self, solution: Solution) -> str:
+        return (
             f"the last epoch lowered the objective by {solution.history[-1].gap:.1e} of it. "
             "Lower C, or raise max_iter or tol."
         )
-        to_be_said = self.patience is None and self.max_seconds is None and self.tol > 0
-        self._keep(solution, unfinished=remedy if to_be_said else None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linrank.estimators.base import check_positive
+from linrank.arrays import Vector
+from linrank.estimators.settings import check_positive
 from linrank.estimators.sparse_rank import BatchSparseRanker
 from linrank.objective.objective import RankingObjective
 from linrank.solvers.frank_wolfe import FrankWolfe
@@ -73,7 +74,8 @@ class FenchelRank(BatchSparseRanker):
         self.progress = progress
 
     def _check(self) -> None:
+        super()._check()
         check_positive("radius", self.radius, "it is what the sizes of the weights may add up to.")
 
-    def _solve(self, objective: RankingObjective, watch: Watch | None) -> Solution:
-        return FrankWolfe(self.radius, self.tol, self.max_iter).minimize(objective, watch=watch)
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:  # noqa: ARG002
+        return FrankWolfe(self.radius, **self._limits()).minimize(objective, watch=watch)

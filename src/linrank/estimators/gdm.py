@@ -14,6 +14,7 @@ from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.pairwise_ridge import LeastSquaresRanker
+from linrank.estimators.settings import check_count, check_kinds, check_positive
 from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import RankingObjective
 from linrank.solvers.heavy_ball import STREAM_MOMENTUM, HeavyBall, HeavyBallSolution, StochasticHeavyBall, Stream
@@ -112,18 +113,17 @@ class GDM(LeastSquaresRanker):
 
     def _check(self) -> None:
         super()._check()
-        if self.learning_rate is not None and not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise LinrankError(f"learning_rate={self.learning_rate}; use a positive number, or None for a safe one.")
+        if self.learning_rate is not None:
+            check_positive("learning_rate", self.learning_rate, "or None for a safe one.")
         if not 0 <= self.momentum < 1:
             raise LinrankError(f"momentum={self.momentum}; use from 0 (none) to below 1.")
-        _check_power_iterations(self.power_iterations)
+        check_count("power_iterations", self.power_iterations)
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
         solver = HeavyBall(
             self.momentum,
             self.learning_rate,
-            self.tol,
-            self.max_iter,
+            **self._limits(),
             power_iterations=self.power_iterations,
             seed=self.random_state,
         )
@@ -221,13 +221,21 @@ class EGDM(LeastSquaresRanker):
         self.progress = progress
 
     def partial_fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
     ) -> Self:
         """Learn once from some whole queries, a step for about each hundred documents; arguments as those of `fit`.
 
         The objective is that of all documents seen so far: what comes twice counts twice. After `fit` it goes on from
         the weights there. One thread.
         """
+        check_kinds(self)
         self._check()
         known = hasattr(self, "coef_")
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight, first=not known)
@@ -261,12 +269,11 @@ class EGDM(LeastSquaresRanker):
 
     def _check(self) -> None:
         super()._check()
-        _check_power_iterations(self.power_iterations)
+        check_count("power_iterations", self.power_iterations)
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
         solver = HeavyBall(
-            tolerance=self.tol,
-            max_iterations=self.max_iter,
+            **self._limits(),
             power_iterations=self.power_iterations,
             seed=self.random_state,
         )
@@ -278,8 +285,3 @@ class EGDM(LeastSquaresRanker):
         self.eigenvalues_ = np.array([solution.eigenvalues.largest, solution.eigenvalues.smallest])
         self.learning_rate_, self.momentum_ = solution.rates.learning_rate, solution.rates.momentum
         super()._finish(solution)
-
-
-def _check_power_iterations(power_iterations: int) -> None:
-    if power_iterations < 1:
-        raise LinrankError(f"power_iterations={power_iterations}; use at least 1.")

@@ -27,27 +27,36 @@ class LambdaMART(TreeRanker, metaclass=ABCMeta):
     objective = "sum over pairs of |change of NDCG| * log(1 + exp(-(f(x_i) - f(x_j))))"
     library: str
 
-    def fit(self, X: Any, y: Any, qid: Any = None, *, group: Any = None, query_weight: Any = None) -> Self:
-        """Train on documents X with labels y.
+    weighs_documents = False
+
+    # Without sample_weight, which scikit-learn would otherwise take to be supported.
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, query_weight: Any = None
+    ) -> Self:
+        """Train on documents X with labels y, or on a `RankingDataset`.
 
         Parameters
         ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset and nothing beside it
         y : labels up to 31, of any kind of numbers; the gain of a label is 2^y - 1, and nothing for 0 or less
         qid : one value a row of any kind, in any order; without it, everything is one query
         group : sizes of consecutive queries, in place of qid
         query_weight : one weight a query, in order of first appearance
         """
-        self._check()
+        return super().fit(X, y, qid, group=group, query_weight=query_weight)
+
+    def _check(self) -> None:
+        super()._check()
         self._library()
-        dataset = self._dataset(X, y, qid, group, None, query_weight)
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         highest = float(dataset.labels.max())
         if highest > _HIGHEST_LABEL:
             raise LinrankError(
                 f"the highest label is {highest:g}; {self.library} takes labels up to {_HIGHEST_LABEL}, since the gain "
                 "of NDCG is 2^label. Map the grades to smaller numbers, such as 0 to 4."
             )
-        return self._keep_trained(dataset)
+        super()._train(dataset, validation)
 
     def _library(self) -> Any:
         try:
@@ -100,7 +109,7 @@ class LightGBMRanker(LambdaMART):
         self.min_leaf = min_leaf
         self.n_threads = n_threads
 
-    def _train(self, dataset: RankingDataset) -> Any:
+    def _grown(self, dataset: RankingDataset) -> Any:
         queries, weights = dataset.queries, dataset.query_weights
         longest = int(queries.sizes.max())
         if longest > _MOST_DOCUMENTS_A_QUERY:
@@ -185,7 +194,7 @@ class XGBoostRanker(LambdaMART):
         if not self.min_child_weight >= 0:
             raise LinrankError(f"min_child_weight={self.min_child_weight}; use 0 or more.")
 
-    def _train(self, dataset: RankingDataset) -> Any:
+    def _grown(self, dataset: RankingDataset) -> Any:
         settings = {
             "objective": "rank:ndcg",
             "ndcg_exp_gain": False,

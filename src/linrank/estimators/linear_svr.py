@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
 
 import numpy as np
 
+from linrank.arrays import Vector
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, check_choice, check_positive, watcher
+from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.settings import check_choice, check_limits, check_not_negative, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
@@ -20,7 +21,7 @@ from linrank.objective.placement import PlacedData
 from linrank.objective.pointwise_losses import EpsilonInsensitive, SquaredEpsilonInsensitive, WithConstant
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.smoothed_newton import SmoothedNewton
-from linrank.solvers.solution import Iteration
+from linrank.solvers.solution import Iteration, Solution, Watch
 
 _FORMULAS = {
     "l2": "max(0, |y_i - w.x_i - b| - epsilon)^2",
@@ -28,7 +29,7 @@ _FORMULAS = {
 }
 
 
-class LinearSVRRanker(LinearRanker):
+class LinearSVRRanker(MinimizingRanker):
     """Linear support vector regression on the labels, document by document: the queries play no part in it.
 
     Minimises `(w.w + (b - m)^2) / 2 + C sum max(0, |y_i - w.x_i - b| - epsilon) ** 2` (or without the square) over the
@@ -106,62 +107,43 @@ class LinearSVRRanker(LinearRanker):
     def objective(self) -> str:  # type: ignore[override]
         return f"(w.w + (b - mean label)^2) / 2 + C * sum over documents of {_FORMULAS[self.loss]}"
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Train on documents X with labels y.
+    def _check(self) -> None:
+        check_choice("loss", self.loss, _FORMULAS)
+        check_positive("C", self.C, "it is the weight of the loss.")
+        check_not_negative("epsilon", self.epsilon, "it is how much a label may be missed by.")
+        check_limits(self)
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; the weights do not depend on it
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document
-        query_weight : one weight a query, in order of first appearance; multiplies those of its documents
-        """
-        solver = self._solver()
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        documents, centre = _documents_alone(dataset)
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
+        documents, self._centre = _documents_alone(dataset)
         spread = float(np.abs(documents.labels).max())
         if 0.0 < spread <= self.epsilon:
             raise LinrankError(
-                f"epsilon={self.epsilon}; every label is within {spread:g} of the mean label {centre:g}, so none would "
-                "count. Use a smaller epsilon."
+                f"epsilon={self.epsilon}; every label is within {spread:g} of the mean label {self._centre:g}, so none "
+                "would count. Use a smaller epsilon."
             )
-        start = None
-        if self.warm_start and hasattr(self, "coef_"):
-            start = np.append(self.coef_, self.intercept_ - centre)
-        with Threads(self.n_threads) as executor:
-            blocks = [
-                replace(block, features=WithConstant(block.features))  # type: ignore[arg-type]
-                for block in cut_into_blocks(documents)
-            ]
-            data = PlacedData.of_blocks(blocks, dataset.n_features + 1, executor)
-            objective = RankingObjective(self._loss(), L2(), self.C, data)
-            solution = solver.minimize(objective, start, watch=watcher(self.progress))
-        self.intercept_ = float(solution.weights[-1]) + centre
-        remedy = f"f - min f is about {solution.estimated_gap:.1e} of {solution.value:.6e}. Raise max_iter, or tol."
-        self._keep(replace(solution, weights=solution.weights[:-1]), unfinished=remedy)
-        return self
+        super()._train(documents, validation)
+
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
+        blocks = [
+            replace(block, features=WithConstant(block.features))  # type: ignore[arg-type]
+            for block in cut_into_blocks(dataset)
+        ]
+        data = PlacedData.of_blocks(blocks, dataset.n_features + 1, executor)
+        return RankingObjective(self._loss(), L2(), self.C, data)
+
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        if start is not None:
+            start = np.append(start, self.intercept_ - self._centre)
+        solver = NewtonCG if self.loss == "l2" else SmoothedNewton
+        return solver(**self._limits()).minimize(objective, start, watch=watch)
+
+    def _finish(self, solution: Solution) -> None:
+        self.intercept_ = float(solution.weights[-1]) + self._centre
+        super()._finish(replace(solution, weights=solution.weights[:-1]))
 
     def _loss(self) -> PairLoss:
         made = SquaredEpsilonInsensitive if self.loss == "l2" else EpsilonInsensitive
         return made(float(self.epsilon))
-
-    def _solver(self) -> NewtonCG | SmoothedNewton:
-        """Everything that cannot work is refused here, before any work."""
-        check_choice("loss", self.loss, _FORMULAS)
-        check_positive("C", self.C, "it is the weight of the loss.")
-        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise LinrankError(f"epsilon={self.epsilon}; use 0, or how much a label may be missed by.")
-        if self.tol is not None and not self.tol > 0:
-            raise LinrankError(f"tol={self.tol}; use a positive number, or None for the solver's own.")
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
-        tolerance: dict[str, Any] = {} if self.tol is None else {"tolerance": self.tol}
-        made = NewtonCG if self.loss == "l2" else SmoothedNewton
-        return made(max_iterations=self.max_iter, **tolerance)
 
 
 def _documents_alone(dataset: RankingDataset) -> tuple[RankingDataset, float]:

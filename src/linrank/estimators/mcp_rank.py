@@ -9,7 +9,7 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
-from linrank.estimators.base import check_choice, check_positive
+from linrank.estimators.settings import check_choice, check_positive
 from linrank.estimators.sparse_rank import BatchSparseRanker
 from linrank.objective.concave_penalties import MCP, ConcavePenalty, Log, Lp, usual_size
 from linrank.objective.objective import RankingObjective
@@ -108,6 +108,7 @@ class MCPRank(BatchSparseRanker):
         return f"sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + sum over j of {_FORMULAS[self.penalty]}"
 
     def _check(self) -> None:
+        super()._check()
         check_positive("l1", self.l1, "for weights without zeros there is RankSVM.")
         check_choice("penalty", self.penalty, _FORMULAS)
         if self.shape is not None:
@@ -115,14 +116,14 @@ class MCPRank(BatchSparseRanker):
             if self.penalty == "lp" and self.shape >= 1.0:
                 raise LinrankError(f"shape={self.shape}; the power of 'lp' must be below 1. For 1 there is SparseRank.")
 
-    def _solve(self, objective: RankingObjective, watch: Watch | None) -> Solution:
-        first = ProximalGradient(L1(self.l1), self.tol).minimize(objective)
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:  # noqa: ARG002
+        first = ProximalGradient(L1(self.l1), tolerance=self.tol).minimize(objective)
         self.penalty_ = self._penalty(first.weights)
         if first.interrupted:
             # The loss is known at the last point; the gap was that of another penalty.
             value = first.value - L1(self.l1).value(first.weights) + self.penalty_.value(first.weights)
             return replace(first, value=value, certified_gap=np.inf)
-        return ReweightedL1(self.penalty_, self.tol, self.max_iter).minimize(objective, first.weights, watch=watch)
+        return ReweightedL1(self.penalty_, **self._limits()).minimize(objective, first.weights, watch=watch)
 
     def _penalty(self, l1_solution: Vector) -> ConcavePenalty:
         usual = usual_size(l1_solution)

@@ -12,8 +12,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.settings import check_count, check_kinds, check_not_negative, check_positive
 from linrank.solvers.ftrl import FTRL, FTRLState, QueriesByLabel
 
 
@@ -128,30 +130,16 @@ class MinBatSRank(LinearRanker):
     def n_features_used_(self) -> int:
         return int(np.count_nonzero(self.coef_))
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
-        *,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-    ) -> Self:
-        """Train on documents X with labels y, from the beginning, in `passes` passes.
+    def _check(self) -> None:
+        check_not_negative("l1", self.l1, "it is the strength of the penalty.")
+        check_not_negative("rho", self.rho, "it is where the sums of squares begin.")
+        check_positive("learning_rate", self.learning_rate, "such as 0.1.")
+        check_count("passes", self.passes)
+        if self.batch_pairs is not None and self.batch_pairs < 1:
+            raise LinrankError(f"batch_pairs={self.batch_pairs}; use at least 1, or None for all pairs of a query.")
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document; a pair weighs the product of its two
-        query_weight : one weight a query, in order of first appearance; multiplies its gradient
-        """
-        method = self._method()
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        data = QueriesByLabel.of(dataset)
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
+        method, data = self._method(), QueriesByLabel.of(dataset)
         state = self._begin(dataset.n_features)
         for number in range(self.passes):
             order = np.arange(dataset.n_queries)
@@ -159,12 +147,11 @@ class MinBatSRank(LinearRanker):
             self.history_ = (*self.history_, line)
             if self.progress is not None:
                 self.progress(line)
-        return self
 
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         qid: Any = None,
         *,
         group: Any = None,
@@ -175,12 +162,13 @@ class MinBatSRank(LinearRanker):
 
         However a stream of queries is cut into calls, the weights are the same to the last bit.
         """
-        method = self._method()
+        check_kinds(self)
+        self._check()
         known = hasattr(self, "state_")
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight, first=not known)
         if not known:
             self._begin(dataset.n_features)
-        self.history_ = (self._learn(method, QueriesByLabel.of(dataset), np.arange(dataset.n_queries)),)
+        self.history_ = (self._learn(self._method(), QueriesByLabel.of(dataset), np.arange(dataset.n_queries)),)
         return self
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
@@ -217,16 +205,6 @@ class MinBatSRank(LinearRanker):
         return ranker
 
     def _method(self) -> FTRL:
-        """Everything that cannot work is refused here, before any work."""
-        for name in ("l1", "rho"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
-                raise LinrankError(f"{name}={getattr(self, name)}; use a number that is not negative.")
-        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise LinrankError(f"learning_rate={self.learning_rate}; use a positive number.")
-        if self.passes < 1:
-            raise LinrankError(f"passes={self.passes}; use at least 1.")
-        if self.batch_pairs is not None and self.batch_pairs < 1:
-            raise LinrankError(f"batch_pairs={self.batch_pairs}; use at least 1, or None for all pairs of a query.")
         return FTRL(float(self.l1), float(self.learning_rate), float(self.rho), self.feature_rates, self.batch_pairs)
 
     def _begin(self, n_features: int) -> FTRLState:

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
+from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import Ranker, check_choice
+from linrank.estimators.base import Ranker
+from linrank.estimators.settings import check_choice, check_count
 from linrank.measures import NDCG, Judgements
 from linrank.objective.ndcg_weighted import NDCGWeights
 from linrank.objective.sorted_pairs import PairSums
@@ -75,6 +77,7 @@ class NDCGReduction(Ranker):
     __metadata_request__predict = {"qid": True}
 
     method = "ndcg-reduction"
+    weighs_documents = False
     objective = "sum over pairs ranked wrongly of |change of NDCG|"
 
     def __init__(
@@ -90,19 +93,33 @@ class NDCGReduction(Ranker):
         self.pair_features = pair_features
         self.max_pairs = max_pairs
 
-    def fit(self, X: Any, y: Any, qid: Any = None, *, group: Any = None, query_weight: Any = None) -> Self:
-        """Train on documents X with labels y.
+    # Without sample_weight, which scikit-learn would otherwise take to be supported.
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, query_weight: Any = None
+    ) -> Self:
+        """Train on documents X with labels y, or on a `RankingDataset`.
 
         Parameters
         ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset and nothing beside it
         y : labels, any finite numbers; higher is better, and 0 or less gains nothing in NDCG
         qid : one value a row of any kind, in any order; without it, everything is one query
         group : sizes of consecutive queries, in place of qid
         query_weight : one weight a query, in order of first appearance
         """
-        learner = self._checked_learner()
-        dataset = self._dataset(X, y, qid, group, None, query_weight)
+        return super().fit(X, y, qid, group=group, query_weight=query_weight)
+
+    def _check(self) -> None:
+        check_choice("pair_features", self.pair_features, ("difference", "concatenated"))
+        check_count("n_rounds", self.n_rounds)
+        learner = self._new_learner()
+        if not has_fit_parameter(learner, "sample_weight"):
+            raise LinrankError(
+                f"{type(learner).__name__} takes no sample_weight, and pairs differ in importance. "
+                "Use a classifier that does, such as LogisticRegression or a tree."
+            )
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         blocks = cut_into_blocks(dataset)
         self._check_number_of_pairs(blocks)
         pairs = _Pairs(blocks)
@@ -120,7 +137,7 @@ class NDCGReduction(Ranker):
                     "no pair of documents changes NDCG: no query has two labels of which one is above 0. "
                     "Give graded labels, and qid."
                 )
-            self.learner_ = clone(learner).fit(examples, targets, sample_weight=np.concatenate([costs, costs]))
+            self.learner_ = self._new_learner().fit(examples, targets, sample_weight=np.concatenate([costs, costs]))
             wins = self._wins(rows, dataset.queries.starts)
             history.append(float(pairs.costs(wins)[wins[pairs.higher] <= wins[pairs.lower]].sum()))
             if wins.tobytes() in seen:
@@ -129,22 +146,22 @@ class NDCGReduction(Ranker):
         self.history_ = tuple(history)
         self.n_iter_ = len(history)
         self.objective_ = history[-1]
-        return self
 
     def predict(self, X: Any, qid: Any = None, *, group: Any = None) -> Vector:
         """Count against how many others of its query each document wins; higher is better.
 
         A pair is judged in both orders, half a win each. Without qid or group it raises, unless it was trained on
-        everything as one query.
+        everything as one query. A `RankingDataset` brings its queries.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        queries = self._queries(qid, group, X.shape[0])
-        return queries.ungrouped(self._wins(queries.grouped(X), queries.starts))
+        rows = self._rows(X)
+        queries = X.queries if isinstance(X, RankingDataset) else self._queries(qid, group, rows.shape[0])
+        return queries.ungrouped(self._wins(queries.grouped(rows), queries.starts))
 
-    def score(self, X: Any, y: Any, *, qid: Any = None, group: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None) -> float:
         """NDCG@10 (gain 2^y - 1, discount 1 / log2(rank + 1)), the mean over queries."""
         wins = self.predict(X, qid, group=group)
+        if isinstance(X, RankingDataset):
+            return (NDCG @ 10).mean(wins, X)
         judgements = Judgements(np.asarray(y, dtype=np.float64), self._queries(qid, group, len(wins)))
         return (NDCG @ 10).mean(wins, judgements)
 
@@ -161,17 +178,8 @@ class NDCGReduction(Ranker):
             raise LinrankError(f"qid has {queries.n_documents} values, but there are {n_rows} rows. Pass one a row.")
         return queries
 
-    def _checked_learner(self) -> Any:
-        check_choice("pair_features", self.pair_features, ("difference", "concatenated"))
-        if self.n_rounds < 1:
-            raise LinrankError(f"n_rounds={self.n_rounds}; use at least 1.")
-        learner = LogisticRegression(fit_intercept=False) if self.learner is None else self.learner
-        if not has_fit_parameter(learner, "sample_weight"):
-            raise LinrankError(
-                f"{type(learner).__name__} takes no sample_weight, and pairs differ in importance. "
-                "Use a classifier that does, such as LogisticRegression or a tree."
-            )
-        return learner
+    def _new_learner(self) -> Any:
+        return LogisticRegression(fit_intercept=False) if self.learner is None else clone(self.learner)
 
     def _check_number_of_pairs(self, blocks: list[QueryBlock]) -> None:
         n_pairs = sum(_number_of_pairs(block) for block in blocks)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABCMeta, abstractmethod
+from abc import ABCMeta
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, watcher
+from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.settings import check_choice, check_limits, check_positive
+from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
 from linrank.measures import Judgements, Measure, parse_measure
 from linrank.model import LinearModel
@@ -40,71 +42,33 @@ DEFAULT_GAMMAS: tuple[float, ...] = tuple(np.logspace(-3, 7, 50).tolist())
 SQUARED_ERROR = "squared_error"
 
 
-class LeastSquaresRanker(LinearRanker, metaclass=ABCMeta):
+class LeastSquaresRanker(MinimizingRanker, metaclass=ABCMeta):
     """A ranker that minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2`."""
 
     objective = "1/2 * sum over queries of |L (X w - y)|^2 + 1/2 * gamma * w.w, L the query's centring matrix"
 
     gamma: float
     pair_weight: str
-    tol: float
-    max_iter: int
-    warm_start: bool
-    n_threads: int | None
-    progress: Callable[[Iteration], object] | None
-
-    @abstractmethod
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        """Minimise the objective."""
 
     def _check(self) -> None:
-        """Refuse settings that cannot work, before any work."""
         check_gamma("gamma", self.gamma)
-        if self.pair_weight not in ("document", "pair"):
-            raise LinrankError(f"pair_weight={self.pair_weight!r}; use 'document' or 'pair'.")
-        if not (np.isfinite(self.tol) and self.tol > 0):
-            raise LinrankError(f"tol={self.tol}; use a positive number, such as 1e-6: it is relative to the objective.")
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
+        check_choice("pair_weight", self.pair_weight, ("document", "pair"))
+        check_limits(self)
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Train on documents X with labels y.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better, and differences count
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document; a pair weighs the product of its two
-        query_weight : one weight a query, in order of first appearance
-        """
-        self._check()
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        with Threads(self.n_threads) as executor:
-            solution = self._solve(self._objective(dataset, self.gamma, executor), start, watcher(self.progress))
-        self._finish(solution)
-        return self
-
-    def _objective(self, dataset: RankingDataset, gamma: float, executor: Threads) -> RankingObjective:
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         loss = LeastSquares(self.pair_weight)  # type: ignore[arg-type]
-        return RankingObjective(loss, L2(float(gamma)), 1.0, PlacedData.of(dataset, executor))
+        return RankingObjective(loss, L2(float(self.gamma)), 1.0, PlacedData.of(dataset, executor))
 
-    def _finish(self, solution: Solution) -> None:
-        reached = (
+    def _remedy(self, solution: Solution) -> str:
+        return (
             f"F - min F is at most {solution.certified_gap:.1e} and F is {solution.value:.6e}. "
             "Put the features on one scale, or raise max_iter, gamma or tol."
         )
-        self._keep(solution, unfinished=reached)
 
 
 def check_gamma(name: str, gamma: float) -> None:
     """Refuse a strength that does not make the solution unique."""
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise LinrankError(f"{name}={gamma}; use a positive number: it is what makes the solution unique.")
+    check_positive(name, gamma, "it is what makes the solution unique.")
 
 
 class PairwiseRidge(LeastSquaresRanker):
@@ -180,13 +144,12 @@ class PairwiseRidge(LeastSquaresRanker):
 
     def _check(self) -> None:
         super()._check()
-        if self.solver not in (None, "gram", "cg"):
-            raise LinrankError(f"solver={self.solver!r}; use 'gram', 'cg', or None for the quicker one.")
+        check_choice("solver", self.solver, (None, "gram", "cg"))
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
         solver = self.solver or ("gram" if _matrix_pays(objective.data) else "cg")
         if solver == "cg":
-            return RidgeCG(self.tol, self.max_iter).minimize(objective, start, watch=watch)
+            return RidgeCG(**self._limits()).minimize(objective, start, watch=watch)
         check_matrix(objective.data.n_features, "use solver='cg'")
         return GramRidge().minimize(objective, watch=watch)
 
@@ -257,21 +220,22 @@ class PairwiseRidgeCV(PairwiseRidge):
         self.eval_measure = eval_measure
         self.one_se = one_se
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Choose gamma and train; the arguments are those of `PairwiseRidge.fit`."""
-        gammas = np.sort(np.asarray(self.gammas, dtype=np.float64))
+    def _check(self) -> None:
+        super()._check()
+        gammas = np.asarray(self.gammas, dtype=np.float64)
         if gammas.ndim != 1 or len(gammas) == 0:
             raise LinrankError(f"gammas={self.gammas}; use one or more positive numbers.")
         for gamma in gammas:
             check_gamma("gammas", gamma)
-        self._check()
+        if self.eval_measure != SQUARED_ERROR:
+            parse_measure(self.eval_measure)
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
+        gammas = np.sort(np.asarray(self.gammas, dtype=np.float64))
         measure = None if self.eval_measure == SQUARED_ERROR else parse_measure(self.eval_measure)
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
         check_matrix(dataset.n_features, "choose gamma by GridSearchCV with QueryKFold")
         with Threads(self.n_threads) as executor:
-            objective = self._objective(dataset, gammas[0], executor)
+            objective = self._objective(dataset, executor).with_penalty(L2(float(gammas[0])))
             equations = NormalEquations.of(objective)
             self.coef_path_ = equations.path(gammas)
             left_out = LeftOut(equations, gammas, self.coef_path_, self.pair_weight == "pair")
@@ -281,7 +245,6 @@ class PairwiseRidgeCV(PairwiseRidge):
                 objective.with_penalty(L2(self.gamma_)), equations, self.coef_path_[chosen], watcher(self.progress)
             )
         self._finish(solution)
-        return self
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The trained weights as a `LinearModel`, with the gamma that was chosen."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linrank.estimators.base import Patience
 from linrank.estimators.smooth_ranker import SmoothRanker
+from linrank.estimators.watching import Patience
 from linrank.objective.logistic_pairs import Logistic, NDCGWeightedLogistic
 from linrank.solvers.lambda_gradient import LambdaGradient
 from linrank.solvers.solution import Iteration, Solution
@@ -134,9 +134,6 @@ class LambdaRank(SmoothRanker):
 
     def _keeps_best(self, watching: Patience) -> bool:
         return watching.active
-
-    def _certified_gap(self, line: Iteration) -> float:  # noqa: ARG002
-        return float("inf")
 
     def _remedy(self, solution: Solution) -> str:
         return (

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Self
 
-import numpy as np
-
+from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, Patience, check_choice, watcher
+from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.settings import check_choice, check_limits, check_positive
 from linrank.executors.local import Threads
-from linrank.measures import parse_measure
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, PairLoss, SquaredHinge
 from linrank.objective.penalties import L1, L2
@@ -21,18 +18,19 @@ from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.proximal_newton import ProximalNewton
 from linrank.solvers.smoothed_newton import SmoothedNewton
-from linrank.solvers.solution import Iteration, Solution
+from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.solvers.tron import TRON
 
 RankSVMSolver = NewtonCG | TRON | SmoothedNewton | ProximalNewton
 
 _LOSSES: dict[str, type] = {"squared_hinge": SquaredHinge, "hinge": Hinge}
+_SOLVERS: dict[str, type] = {"newton": NewtonCG, "tron": TRON, "smoothed": SmoothedNewton}
 _SUMS = {"auto": DIRECT_UP_TO, "direct": 2**62, "tree": 0}
 _PENALTIES = {"l2": "w.w / 2", "l1": "|w|_1", "elasticnet": "l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2"}
 _PAIR_LOSSES = {"squared_hinge": "max(0, 1 - w.(x_i - x_j))^2", "hinge": "max(0, 1 - w.(x_i - x_j))"}
 
 
-class RankSVM(LinearRanker):
+class RankSVM(MinimizingRanker):
     """Linear RankSVM, trained exactly on all preference pairs without listing them (Lee & Lin, 2014).
 
     Minimises `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j)) ** 2` (or without the square) over the weights w; the sum is
@@ -98,6 +96,7 @@ class RankSVM(LinearRanker):
     """
 
     method = "ranksvm"
+    watches = True
 
     def __init__(
         self,
@@ -138,47 +137,9 @@ class RankSVM(LinearRanker):
     def objective(self) -> str:  # type: ignore[override]
         return f"{_PENALTIES[self.penalty]} + C * sum over pairs of {_PAIR_LOSSES[self.loss]}"
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
-        *,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-    ) -> Self:
-        """Train on documents X with labels y.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document; a pair weighs the product of its two
-        query_weight : one weight a query, in order of first appearance
-        eval_set : list of (X, y) to measure after each iteration, with `eval_qid` or `eval_group` for each
-        """
-        solver = self._solver(self.C)
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        watching = Patience(
-            self._validation(eval_set, eval_qid, eval_group), parse_measure(self.eval_measure), self.patience
-        )
-        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        with Threads(self.n_threads) as executor:
-            solution = solver.minimize(
-                self._objective(dataset, self.C, executor), start, watch=watcher(self.progress, watching)
-            )
-        self._finish(solution, watching)
-        return self
-
-    def _objective(self, dataset: RankingDataset, C: float, executor: Threads) -> RankingObjective:
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         how = PairSums(self.pairs, _SUMS[self.sums])  # type: ignore[arg-type]
-        return RankingObjective(self._loss(), L2(1.0 - self._l1_share()), C, PlacedData.of(dataset, executor), how)
+        return RankingObjective(self._loss(), L2(1.0 - self._l1_share()), self.C, PlacedData.of(dataset, executor), how)
 
     def _loss(self) -> PairLoss:
         made: PairLoss = _LOSSES[self.loss]()
@@ -187,20 +148,15 @@ class RankSVM(LinearRanker):
     def _l1_share(self) -> float:
         return {"l2": 0.0, "l1": 1.0, "elasticnet": self.l1_ratio}[self.penalty]
 
-    def _solver(self, C: float) -> RankSVMSolver:
-        """Everything that cannot work is refused here, before any work."""
+    def _check(self) -> None:
         check_choice("loss", self.loss, _LOSSES)
         check_choice("penalty", self.penalty, _PENALTIES)
         check_choice("pairs", self.pairs, ("all", "adjacent"))
         check_choice("sums", self.sums, _SUMS)
-        if not (np.isfinite(C) and C > 0):
-            raise LinrankError(f"C={C}; the weight of the loss must be a positive number.")
-        if self.tol is not None and not self.tol > 0:
-            raise LinrankError(f"tol={self.tol}; use a positive number, or None for the solver's own.")
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
-        solver = self.solver or ("newton" if self.loss == "squared_hinge" else "smoothed")
-        check_choice("solver", solver, ("newton", "tron", "smoothed"))
+        check_positive("C", self.C, "it is the weight of the loss.")
+        check_limits(self)
+        solver = self._solver_name()
+        check_choice("solver", solver, _SOLVERS)
         if (self.loss == "hinge") != (solver == "smoothed"):
             remedy = "'smoothed'" if self.loss == "hinge" else "'newton' or 'tron'"
             raise LinrankError(f"solver={solver!r} cannot minimise loss={self.loss!r}; use solver={remedy}.")
@@ -211,30 +167,15 @@ class RankSVM(LinearRanker):
             )
         if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:
             raise LinrankError(f"l1_ratio={self.l1_ratio}; use from 0 (w.w / 2 alone) to 1 (|w|_1 alone).")
-        limits: dict[str, Any] = {
-            "max_iterations": self.max_iter,
-            "max_seconds": np.inf if self.max_seconds is None else self.max_seconds,
-        }
-        tolerance: dict[str, Any] = {} if self.tol is None else {"tolerance": self.tol}
-        if self._l1_share() > 0.0:
-            return ProximalNewton(L1(self._l1_share()), **limits, **tolerance)
-        made: Any = {"newton": NewtonCG, "tron": TRON, "smoothed": SmoothedNewton}[solver]
-        solver_: RankSVMSolver = made(**limits, **tolerance)
-        return solver_
 
-    def _finish(self, solution: Solution, watching: Patience) -> None:
-        """Keep the solution, or the best point on the validation set, with what is known of it."""
-        if self.patience is not None and watching.best_line is not None and watching.best_weights is not None:
-            line = watching.best_line
-            gap = line.gap * line.value if self.loss == "hinge" or self.penalty != "l2" else 0.5 * line.gradient_norm**2
-            solution = replace(
-                solution,
-                weights=watching.best_weights,
-                value=line.value,
-                gradient_norm=line.gradient_norm,
-                certified_gap=gap,
-                estimated_gap=line.gap * line.value,
-            )
-        self.eval_history_ = watching.values
-        remedy = f"f - min f is about {solution.estimated_gap:.1e} of {solution.value:.6e}. Raise max_iter, or tol."
-        self._keep(solution, unfinished=remedy if self.patience is None and self.max_seconds is None else None)
+    def _solver_name(self) -> str:
+        return self.solver or ("newton" if self.loss == "squared_hinge" else "smoothed")
+
+    def _solver(self) -> RankSVMSolver:
+        if self._l1_share() > 0.0:
+            return ProximalNewton(L1(self._l1_share()), **self._limits())
+        made: RankSVMSolver = _SOLVERS[self._solver_name()](**self._limits())
+        return made
+
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        return self._solver().minimize(objective, start, watch=watch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from linrank.arrays import Vector
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import Patience, watcher
 from linrank.estimators.rank_svm import RankSVM
+from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
 from linrank.measures import Measure, parse_measure
 from linrank.model import LinearModel
@@ -81,38 +81,24 @@ class RankSVMCV(RankSVM):
         self.one_se = one_se
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
-        *,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-    ) -> Self:
-        """Choose C and train; the arguments are those of `RankSVM.fit`, and `eval_set` is what C is chosen on."""
-        Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
+    def _check(self) -> None:
+        Cs = np.asarray(self.Cs, dtype=np.float64)
         if Cs.ndim != 1 or len(Cs) == 0 or not (np.isfinite(Cs).all() and (Cs > 0).all()):
             raise LinrankError(f"Cs={self.Cs}; use one or more positive numbers.")
-        self._solver(float(Cs[0]))
+        super()._check()
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
+        Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
         measure = parse_measure(self.eval_measure)
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        validation = self._validation(eval_set, eval_qid, eval_group)
         with Threads(self.n_threads) as executor:
             if validation:
                 self.measures_ = self._measure_path(dataset, validation[-1], Cs, measure, executor)
             else:
                 self.measures_ = self._cross_validate(dataset, Cs, measure, executor)
             self._choose(Cs)
-            watching = Patience([], measure, None)
-            objective = self._objective(dataset, self.C_, executor)
-            solution = self._solver(self.C_).minimize(objective, watch=watcher(self.progress, watching))
-        self._finish(solution, watching)
-        return self
+            objective = self._objective(dataset, executor).with_C(self.C_)
+            solution = self._solve(objective, None, watcher(self.progress))
+        self._finish(solution)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The trained weights as a `LinearModel`, with the C that was chosen."""
@@ -144,8 +130,8 @@ class RankSVMCV(RankSVM):
         return np.array([measure.per_query(of_C, test) for of_C in scores])
 
     def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Vector]:
-        solver = self._solver(float(Cs[0]))
-        objective = self._objective(dataset, float(Cs[0]), executor)
+        solver = self._solver()
+        objective = self._objective(dataset, executor).with_C(float(Cs[0]))
         if isinstance(solver, NewtonCG):
             for step in regularization_path(objective, Cs.tolist(), solver=solver):
                 yield step.solution.weights

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
 
-import numpy as np
-
-from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, watcher
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.settings import check_limits, check_not_negative, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.nuclear_dual import NuclearDual
-from linrank.solvers.solution import Iteration
+from linrank.solvers.nuclear_dual import NuclearDual, NuclearSolution
+from linrank.solvers.solution import Iteration, Solution, Watch
 
 
-class RegRankSVM(LinearRanker):
+class RegRankSVM(MinimizingRanker):
     """RankSVM with a nuclear norm on the matrices of its dual variables (Xu, Zeng, Lan, Guo & Cheng, 2018).
 
     Minimises, over a dual variable a_ij from 0 to C for each pair and a matrix A for each query,
@@ -116,52 +115,31 @@ class RegRankSVM(LinearRanker):
         self.n_threads = n_threads
         self.progress = progress
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Train on documents X with labels y.
+    def _check(self) -> None:
+        check_positive("C", self.C, "it is the bound of the dual variables.")
+        check_not_negative("nuclear", self.nuclear, "0 is the hinge RankSVM.")
+        if self.coupling is not None:
+            check_positive("coupling", self.coupling, "or None for 1 / C.")
+        check_positive("max_memory", self.max_memory, "it is in gigabytes.")
+        check_limits(self)
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document; a_ij is at most C times the product of its two
-        query_weight : one weight a query, in order of first appearance
-        """
-        solver = self._solver()
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        with Threads(self.n_threads) as executor:
-            objective = RankingObjective(Hinge(), L2(), self.C, PlacedData.of(dataset, executor))
-            solution = solver.minimize(objective, start, watch=watcher(self.progress))
-        self.ranks_ = solution.ranks
-        self.dual_ = solution.dual
-        remedy = f"the gap is {solution.history[-1].gap:.1e} of f. Raise max_iter or tol, or lower coupling."
-        self._keep(solution, unfinished=remedy if self.max_seconds is None else None)
-        return self
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
+        return RankingObjective(Hinge(), L2(), self.C, PlacedData.of(dataset, executor))
 
-    def _solver(self) -> NuclearDual:
-        """Everything that cannot work is refused here, before any work."""
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise LinrankError(f"C={self.C}; the bound of the dual variables must be a positive number.")
-        if not (np.isfinite(self.nuclear) and self.nuclear >= 0):
-            raise LinrankError(f"nuclear={self.nuclear}; use 0 (the hinge RankSVM) or a positive number.")
-        if self.coupling is not None and not (np.isfinite(self.coupling) and self.coupling > 0):
-            raise LinrankError(f"coupling={self.coupling}; use a positive number, or None for 1 / C.")
-        if not self.tol > 0:
-            raise LinrankError(f"tol={self.tol}; use a positive number.")
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
-        if not self.max_memory > 0:
-            raise LinrankError(f"max_memory={self.max_memory}; use a positive number of gigabytes.")
-        return NuclearDual(
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> NuclearSolution:
+        solver = NuclearDual(
             self.nuclear,
             1.0 / self.C if self.coupling is None else self.coupling,
-            self.tol,
-            self.max_iter,
-            np.inf if self.max_seconds is None else self.max_seconds,
-            1e9 * self.max_memory,
-            self.keep_dual,
+            max_bytes=1e9 * self.max_memory,
+            keep_dual=self.keep_dual,
+            **self._limits(),
         )
+        return solver.minimize(objective, start, watch=watch)
+
+    def _finish(self, solution: NuclearSolution) -> None:  # type: ignore[override]
+        self.ranks_ = solution.ranks
+        self.dual_ = solution.dual
+        super()._finish(solution)
+
+    def _remedy(self, solution: Solution) -> str:
+        return f"the gap is {solution.history[-1].gap:.1e} of f. Raise max_iter or tol, or lower coupling."

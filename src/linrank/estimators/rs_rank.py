@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Self
 
-import numpy as np
-
-from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, Patience, watcher
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.settings import check_count, check_limits, check_not_negative, check_positive
 from linrank.executors.local import Threads
-from linrank.measures import parse_measure
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.solution import Iteration, Solution
+from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.solvers.truncated_gradient import TruncatedGradient
 
 
-class RSRank(LinearRanker):
+class RSRank(MinimizingRanker):
     """Sparse linear ranking for NDCG: weighted pairs, truncated gradient (Sun, Qin, Tao & Wang, 2009).
 
     Descends on `sum omega_ij phi(w.(x_i - x_j)) + l1 / truncate_every |w|_1` over the weights w; the sum is over the
@@ -79,6 +76,7 @@ class RSRank(LinearRanker):
     (10,)
     """
 
+    watches = True
     method = "rsrank"
     objective = "sum over pairs of |change of NDCG| * huber(w.(x_i - x_j)) + l1 / truncate_every * |w|_1"
 
@@ -109,75 +107,21 @@ class RSRank(LinearRanker):
         self.n_threads = n_threads
         self.progress = progress
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
-        *,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-    ) -> Self:
-        """Train on documents X with labels y.
+    def _check(self) -> None:
+        check_not_negative("l1", self.l1, "0 does not truncate.")
+        check_positive("learning_rate", self.learning_rate, "such as 0.001.")
+        check_count("truncate_every", self.truncate_every)
+        check_limits(self, all_iterations="take all of max_iter steps")
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better, and 0 or less gains nothing in NDCG
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : how often each document stands in its query; it takes so many ranks
-        query_weight : one weight a query, in order of first appearance
-        eval_set : list of (X, y) to measure after each step, with `eval_qid` or `eval_group` for each
-        """
-        solver = self._solver()
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        watching = Patience(
-            self._validation(eval_set, eval_qid, eval_group), parse_measure(self.eval_measure), self.patience
-        )
-        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        with Threads(self.n_threads) as executor:
-            objective = RankingObjective(NDCGWeightedHuber(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
-            solution = solver.minimize(objective, start, watch=watcher(self.progress, watching))
-        self._finish(solution, watching)
-        return self
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
+        return RankingObjective(NDCGWeightedHuber(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
 
-    def _solver(self) -> TruncatedGradient:
-        """Everything that cannot work is refused here, before any work."""
-        if not (np.isfinite(self.l1) and self.l1 >= 0):
-            raise LinrankError(f"l1={self.l1}; use 0 (no truncation) or a positive number.")
-        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise LinrankError(f"learning_rate={self.learning_rate}; use a positive number, such as 0.001.")
-        if self.truncate_every < 1:
-            raise LinrankError(f"truncate_every={self.truncate_every}; use a whole number of steps, at least 1.")
-        if not self.tol >= 0:
-            raise LinrankError(f"tol={self.tol}; use a positive number, or 0 to take all of max_iter steps.")
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
-        return TruncatedGradient(
-            self.l1,
-            self.learning_rate,
-            self.truncate_every,
-            self.tol,
-            self.max_iter,
-            np.inf if self.max_seconds is None else self.max_seconds,
-        )
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        solver = TruncatedGradient(self.l1, self.learning_rate, self.truncate_every, **self._limits())
+        return solver.minimize(objective, start, watch=watch)
 
-    def _finish(self, solution: Solution, watching: Patience) -> None:
-        """Keep the solution, or the best point on the validation set."""
-        if self.patience is not None and watching.best_line is not None and watching.best_weights is not None:
-            line = watching.best_line
-            solution = replace(
-                solution, weights=watching.best_weights, value=line.value, gradient_norm=line.gradient_norm
-            )
-        self.eval_history_ = watching.values
-        remedy = (
+    def _remedy(self, solution: Solution) -> str:
+        return (
             f"the last step was {solution.history[-1].gap:.1e} of the first. "
             "Raise max_iter, learning_rate or tol, or stop early with patience."
         )
-        to_be_said = self.patience is None and self.max_seconds is None and self.tol > 0
-        self._keep(solution, unfinished=remedy if to_be_said else None)

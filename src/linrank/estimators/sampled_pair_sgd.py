@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from sklearn.utils import check_random_state
 
+from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, check_choice, check_positive
+from linrank.estimators.base import LinearRanker
+from linrank.estimators.settings import check_choice, check_count, check_positive
 from linrank.solvers.ftrl import QueriesByLabel
 from linrank.solvers.sampled_pairs import SampledPairs, Stretch
 
@@ -88,22 +90,19 @@ class SampledPairSGD(LinearRanker):
     def objective(self) -> str:  # type: ignore[override]
         return f"l2 * w.w / 2 + {_MEANS[self.sampling]} of {_FORMULAS[self.loss]}, by sampling"
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Train on documents X with labels y.
+    def _check(self) -> None:
+        check_positive("l2", self.l2, "it is the strength of the penalty.")
+        check_count("steps", self.steps)
+        check_choice("loss", self.loss, _FORMULAS)
+        check_choice("sampling", self.sampling, _MEANS)
+        if self.learning_rate is not None and not 0 < self.learning_rate * self.l2 < 1:
+            raise LinrankError(
+                f"learning_rate={self.learning_rate}; use a positive number below 1 / l2 = {1 / self.l2:g}, "
+                "or None for 1 / (l2 t)."
+            )
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document; a pair is drawn as often as the product of its two
-        query_weight : one weight a query, in order of first appearance; multiplies the chance of its pairs
-        """
-        method = self._method()
-        data = QueriesByLabel.of(self._dataset(X, y, qid, group, sample_weight, query_weight))
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
+        method, data = self._method(), QueriesByLabel.of(dataset)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.coef_, self.history_, interrupted = method.learn(data, seed, watch=self.progress)
         self.n_iter_ = self.history_[-1].steps if self.history_ else 1
@@ -116,22 +115,10 @@ class SampledPairSGD(LinearRanker):
             warnings.warn(
                 "no query has two documents with different labels and a weight: every weight is zero.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _method(self) -> SampledPairs:
-        """Everything that cannot work is refused here, before any work."""
-        check_positive("l2", self.l2, "it is the strength of the penalty.")
-        if self.steps < 1:
-            raise LinrankError(f"steps={self.steps}; use at least 1.")
-        check_choice("loss", self.loss, _FORMULAS)
-        check_choice("sampling", self.sampling, _MEANS)
-        if self.learning_rate is not None and not 0 < self.learning_rate * self.l2 < 1:
-            raise LinrankError(
-                f"learning_rate={self.learning_rate}; use a positive number below 1 / l2 = {1 / self.l2:g}, "
-                "or None for 1 / (l2 t)."
-            )
         rate = None if self.learning_rate is None else float(self.learning_rate)
         return SampledPairs(
             float(self.l2), int(self.steps), rate, self.loss == "logistic", by_query=self.sampling == "queries"

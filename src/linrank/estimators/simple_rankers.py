@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.ada_rank import SingleFeatures, in_any_order, repeated, signs_of
 from linrank.estimators.base import LinearRanker
@@ -75,28 +76,19 @@ class SingleFeature(LinearRanker):
     def objective(self) -> str:  # type: ignore[override]
         return f"the largest mean of {self.measure} of one feature"
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Measure every feature on documents X with labels y, and choose.
+    def _check(self) -> None:
+        in_any_order(parse_measure(self.measure))
+        signs_of(self.direction)
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : how often each document stands in its query, a whole number
-        query_weight : one weight a query, in order of first appearance
-        """
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         measure, signs = in_any_order(parse_measure(self.measure)), signs_of(self.direction)
-        dataset = repeated(self._dataset(X, y, qid, group, sample_weight, query_weight))
+        dataset = repeated(dataset)
         named = None if self.feature is None else self._column(self.feature)
         if named is not None:
             dataset = replace(dataset, features=dataset.features[:, [named]])
         alone = SingleFeatures.of(dataset, measure, signs, self.n_threads)
         if alone.table.shape[1] == 0:
-            warnings.warn(f"no query has a value by {measure}: nothing is compared.", UserWarning, stacklevel=2)
+            warnings.warn(f"no query has a value by {measure}: nothing is compared.", UserWarning, stacklevel=3)
         total = max(float(np.sum(alone.query_weights)), np.finfo(float).tiny)
         means = (np.sum(alone.table * alone.query_weights, axis=1) / total).reshape(len(signs), dataset.n_features)
         best = int(np.argmax(means.max(axis=0)))
@@ -108,10 +100,9 @@ class SingleFeature(LinearRanker):
         self.objective_ = float(means.max())
         self.n_iter_ = 1
         self.history_ = ()
-        return self
 
     def _column(self, feature: str | int) -> int:
-        names = names_of(self)
+        names = list(self._names)
         if isinstance(feature, str) and feature in names:
             return names.index(feature)
         if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < len(names):
@@ -148,27 +139,16 @@ class FixedWeights(LinearRanker):
     def __init__(self, weights: Mapping[str, float] | str | Any = None) -> None:
         self.weights = weights
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Check that the weights fit the columns of X; nothing is learned.
+    def _check(self) -> None:
+        """Nothing can be said before the columns are known."""
 
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers
-        qid : one value a row of any kind, in any order
-        group : sizes of consecutive queries, in place of qid
-        sample_weight, query_weight : accepted, and make no difference
-        """
-        self._dataset(X, y, qid, group, sample_weight, query_weight)
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         self.coef_ = self._given()
         self.n_iter_ = 1
         self.history_ = ()
-        return self
 
     def _given(self) -> Vector:
-        names = names_of(self)
+        names = list(self._names)
         if self.weights is None:
             return np.ones(len(names))
         if isinstance(self.weights, str | Mapping):
@@ -190,12 +170,6 @@ class FixedWeights(LinearRanker):
             name = names[int(np.flatnonzero(~np.isfinite(weights))[0])]
             raise LinrankError(f"the weight of feature {name!r} is not a finite number. Give it one, or 0.")
         return weights
-
-
-def names_of(ranker: LinearRanker) -> list[str]:
-    """The names of the columns it was fitted on, or their numbers from 1 where they have none."""
-    names = getattr(ranker, "feature_names_in_", None)
-    return [str(number + 1) for number in range(ranker.n_features_in_)] if names is None else [str(n) for n in names]
 
 
 def _from_text(text: str) -> dict[str, float]:

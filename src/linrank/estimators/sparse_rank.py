@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import ABCMeta
 from collections.abc import Callable
-from typing import Any, Self
 
-from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, check_positive, watcher
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.settings import check_limits, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -17,47 +18,19 @@ from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.solution import Iteration, Solution, Watch
 
 
-class BatchSparseRanker(LinearRanker, metaclass=ABCMeta):
+class BatchSparseRanker(MinimizingRanker, metaclass=ABCMeta):
     """A ranker that minimises the squared hinge over all pairs with something that makes weights zero."""
 
     tol: float
-    max_iter: int
-    n_threads: int | None
-    progress: Callable[[Iteration], object] | None
 
-    @abstractmethod
     def _check(self) -> None:
-        """Refuse settings that cannot work, before any work."""
+        check_limits(self)
 
-    @abstractmethod
-    def _solve(self, objective: RankingObjective, watch: Watch | None) -> Solution:
-        """Minimise, given the sum of the squared hinge over all pairs."""
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
+        return RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Train on documents X with labels y.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document; a pair weighs the product of its two
-        query_weight : one weight a query, in order of first appearance
-        """
-        check_positive("tol", self.tol, "it is what is left of the objective's value, or of its slope.")
-        if self.max_iter < 1:
-            raise LinrankError(f"max_iter={self.max_iter}; use at least 1.")
-        self._check()
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
-        with Threads(self.n_threads) as executor:
-            objective = RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
-            solution = self._solve(objective, watcher(self.progress))
-        reached = f"{solution.history[-1].gap:.1e} was reached and tol={self.tol:g} asked for. Raise max_iter, or tol."
-        self._keep(solution, unfinished=reached)
-        return self
+    def _remedy(self, solution: Solution) -> str:
+        return f"{solution.history[-1].gap:.1e} was reached and tol={self.tol:g} asked for. Raise max_iter, or tol."
 
 
 class SparseRank(BatchSparseRanker):
@@ -121,7 +94,8 @@ class SparseRank(BatchSparseRanker):
         self.progress = progress
 
     def _check(self) -> None:
+        super()._check()
         check_positive("l1", self.l1, "for weights without zeros there is RankSVM.")
 
-    def _solve(self, objective: RankingObjective, watch: Watch | None) -> Solution:
-        return ProximalGradient(L1(self.l1), self.tol, max_iterations=self.max_iter).minimize(objective, watch=watch)
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        return ProximalGradient(L1(self.l1), **self._limits()).minimize(objective, start, watch=watch)

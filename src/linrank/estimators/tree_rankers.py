@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from contextlib import nullcontext
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import Ranker, check_positive
+from linrank.estimators.base import Ranker
+from linrank.estimators.settings import check_count, check_positive
 from linrank.threads import number_of_threads
 
 # Sparse rows that are written out in full may take this many bytes.
@@ -27,7 +27,7 @@ class TreeRanker(Ranker, metaclass=ABCMeta):
     n_threads: int | None
 
     @abstractmethod
-    def _train(self, dataset: RankingDataset) -> Any:
+    def _grown(self, dataset: RankingDataset) -> Any:
         """Train, and return what the library made."""
 
     @abstractmethod
@@ -43,29 +43,24 @@ class TreeRanker(Ranker, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset
 
         Returns
         -------
         ndarray of shape (n_documents,)
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(self._scores(X), dtype=np.float64)
+        return np.asarray(self._scores(self._rows(X)), dtype=np.float64)
 
-    def _keep_trained(self, dataset: RankingDataset) -> Self:
-        self.model_ = self._train(dataset)
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
+        self.model_ = self._grown(dataset)
         self.feature_count_ = len(self._columns_used())
         self.n_iter_ = int(self.n_trees)
         self.history_ = ()
-        return self
 
     def _check(self) -> None:
-        """Refuse settings that cannot work, before any work."""
         for name in ("n_trees", "max_leaves", "min_leaf", "max_depth"):
             least = 2 if name == "max_leaves" else 1
-            if getattr(self, name, least) < least:
-                raise LinrankError(f"{name}={getattr(self, name)}; use at least {least}.")
+            check_count(name, getattr(self, name, least), least)
         if hasattr(self, "learning_rate"):
             check_positive("learning_rate", self.learning_rate, "it is the share of each tree that is added.")
         number_of_threads(self.n_threads)
@@ -76,24 +71,7 @@ class PointwiseTrees(TreeRanker, metaclass=ABCMeta):
 
     objective = "sum over documents of (y_i - f(x_i))^2"
 
-    def fit(
-        self, X: Any, y: Any, qid: Any = None, *, group: Any = None, sample_weight: Any = None, query_weight: Any = None
-    ) -> Self:
-        """Train on documents X with labels y.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features)
-        y : labels, any finite numbers; higher is better
-        qid : one value a row of any kind, in any order; the trees do not depend on it
-        group : sizes of consecutive queries, in place of qid
-        sample_weight : one weight a document
-        query_weight : one weight a query, in order of first appearance; multiplies those of its documents
-        """
-        self._check()
-        return self._keep_trained(self._dataset(X, y, qid, group, sample_weight, query_weight))
-
-    def _train(self, dataset: RankingDataset) -> Any:
+    def _grown(self, dataset: RankingDataset) -> Any:
         weights = dataset.document_weights
         if dataset.query_weights is not None:
             of_documents = dataset.query_weights[dataset.queries.of_rows()]

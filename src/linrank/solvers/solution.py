@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class Iteration:
     step: float
     """The share of the Newton step, or the trust region's ratio of steps, that led here."""
     seconds: float
+    certified_gap: float = np.inf
+    """A bound on f - min f, where one is known."""
 
     def __str__(self) -> str:
         return (
@@ -62,6 +64,17 @@ class Solution:
     message: str
     history: tuple[Iteration, ...]
 
+    def at(self, line: Iteration, weights: Vector) -> Self:
+        """The same run, as if it had ended at an earlier line of its history."""
+        return replace(
+            self,
+            weights=weights,
+            value=line.value,
+            gradient_norm=line.gradient_norm,
+            certified_gap=line.certified_gap,
+            estimated_gap=line.gap * abs(line.value),
+        )
+
 
 class Journal:
     """The history of one run: it keeps the last point, watches the clock, and asks the watcher whether to go on."""
@@ -87,7 +100,7 @@ class Journal:
         if shown is None:
             shown = gap / value if value > 0.0 else 0.0
         seconds = time.perf_counter() - self._started
-        line = Iteration(len(self._lines), value, shown, gradient_norm, inner, step, seconds)
+        line = Iteration(len(self._lines), value, shown, gradient_norm, inner, step, seconds, certified_gap)
         self._lines.append(line)
         if self._watch is not None and self._watch(line, weights):
             return "the validation measure no longer improves"

@@ -1,0 +1,74 @@
+"""A ranker that is the minimum of an objective: it declares the objective and who minimises it, and is trained here."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.estimators.base import LinearRanker
+from linrank.estimators.watching import Patience, watcher
+from linrank.executors.local import Threads
+from linrank.measures import parse_measure
+from linrank.solvers.solution import Iteration, Solution, Watch
+
+
+class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
+    """Weights that minimise an objective."""
+
+    # Settings that only some of these rankers have; for the others they are as here.
+    tol: float | None
+    max_iter: int
+    max_seconds: float | None = None
+    patience: int | None = None
+    eval_measure: str = "ndcg@10"
+    warm_start: bool = False
+    n_threads: int | None = None
+    progress: Callable[[Iteration], object] | None = None
+
+    @abstractmethod
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> Any:
+        """What is minimised, on this data."""
+
+    @abstractmethod
+    def _solve(self, objective: Any, start: Vector | None, watch: Watch | None) -> Any:
+        """Minimise it, from given weights or from none, and return the solution."""
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
+        watching = Patience(validation, parse_measure(self.eval_measure), self.patience)
+        start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
+        with Threads(self.n_threads) as executor:
+            objective = self._objective(dataset, executor)
+            solution = self._solve(objective, start, watcher(self.progress, watching))
+        if self.watches:
+            self.eval_history_ = watching.values
+        if self._keeps_best(watching) and watching.best_line is not None and watching.best_weights is not None:
+            solution = self._at_best(solution, watching.best_line, watching.best_weights, objective)
+        self._finish(solution)
+
+    def _keeps_best(self, watching: Patience) -> bool:  # noqa: ARG002
+        """Whether the best point on the validation set is kept, and not the last."""
+        return self.patience is not None
+
+    def _at_best(self, solution: Solution, line: Iteration, weights: Vector, objective: Any) -> Solution:  # noqa: ARG002
+        return solution.at(line, weights)
+
+    def _finish(self, solution: Solution) -> None:
+        """Keep the solution; say that it is unfinished unless the user asked for an early end."""
+        as_asked = self.patience is not None or self.max_seconds is not None or self.tol == 0
+        self._keep(solution, unfinished=None if as_asked else self._remedy(solution))
+
+    def _remedy(self, solution: Solution) -> str:
+        """What is known of an unfinished solution, and what to do."""
+        return f"f - min f is about {solution.estimated_gap:.1e} of {solution.value:.6e}. Raise max_iter, or tol."
+
+    def _limits(self) -> dict[str, Any]:
+        """When a solver gives up, and what it stops at where that was said."""
+        limits: dict[str, Any] = {"max_iterations": self.max_iter}
+        if self.max_seconds is not None:
+            limits["max_seconds"] = self.max_seconds
+        if self.tol is not None:
+            limits["tolerance"] = self.tol
+        return limits
