@@ -16,7 +16,7 @@ from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.dataset.features import scores_of
 from linrank.dataset.queries import Queries
-from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling
+from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling, folded
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 
@@ -80,7 +80,7 @@ class LinearModel:
 
     def raw_weights(self) -> Vector:
         """The weights that rank unscaled features as the model ranks scaled ones."""
-        return self.weights if self.scaling is None else self.scaling.fold(self.weights)
+        return folded(self.weights, self.scaling)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON, whole or not at all."""

@@ -4,7 +4,7 @@ from hypothesis import given
 from scipy import sparse
 
 from linrank import LinrankError, RankingDataset, make_ranking
-from linrank.dataset.scaling import fit_scaling
+from linrank.dataset.scaling import SCALINGS, choose_scaling, fit_scaling
 from strategies import datasets
 
 pytestmark = pytest.mark.kernels
@@ -83,3 +83,45 @@ def test_a_constant_column_is_left_as_it_is(make, kind):
         make(np.column_stack([np.full(300, 0.1), np.arange(300.0)])), np.arange(300), qid=[1] * 300
     )
     assert fit_scaling(kind, data).scale[0] == 1.0
+
+
+def test_auto_leaves_comparable_features_alone_and_says_so():
+    data, _ = make_ranking(5, 20, 4, skew=False)
+    choice = choose_scaling("auto", data)
+    assert choice.scaling is None
+    assert str(choice).startswith("none (auto: the widest feature's range is 1.")
+
+
+@pytest.mark.parametrize("density", [1.0, 0.4])
+@pytest.mark.parametrize("factor", [1e-300, 1e-9, 1e5, 1e9, 1e300])
+def test_auto_scales_features_of_other_units_and_says_which(density, factor):
+    data, _ = make_ranking(5, 20, 4, density=density, skew=False)
+    features = data.features @ np.diag([1.0, factor, 1.0, 1.0])
+    features = sparse.csr_array(features) if density < 1 else features
+    named = RankingDataset.from_arrays(features, data.labels, qid=data.qid, feature_names=["a", "clicks", "b", "c"])
+    choice = choose_scaling("auto", named)
+    assert choice.scaling.kind == ("max-abs" if density < 1 else "standard")
+    assert "'clicks'" in choice.why
+    assert np.ptp(dense(choice.scaling.apply(features)), axis=0).max() < 20
+
+
+def test_auto_takes_no_notice_of_a_column_that_never_varies():
+    data = RankingDataset.from_arrays([[1.0, 1e30], [2.0, 1e30], [3.0, 1e30]], [0, 1, 2], qid=[1, 1, 1])
+    assert choose_scaling("auto", data).scaling is None
+    assert choose_scaling("auto", RankingDataset.from_arrays([[1.0], [1.0]], [0, 1], qid=[1, 1])).scaling is None
+
+
+def test_every_name_is_known_and_no_other():
+    data, weights = make_ranking(3, 5, 4)
+    for name in SCALINGS:
+        choose_scaling(name, data)
+    with pytest.raises(LinrankError, match="unknown scaling 'z-score'; use one of auto, none, standard"):
+        choose_scaling("z-score", data)
+    scaling = choose_scaling("standard", data).scaling
+    np.testing.assert_allclose(scaling.unfold(scaling.fold(weights)), weights, rtol=1e-15)
+
+
+def test_the_command_line_offers_every_scaling():
+    from linrank.cli import methods
+
+    assert methods.SCALINGS == SCALINGS

@@ -107,3 +107,19 @@ def test_infinity_is_called_so():
 def test_large_finite_numbers_are_not_taken_for_infinity():
     large = np.where(DATA.features > 0, 1e308, 0.9e308)
     assert np.isfinite(ranker("fixed-weights").fit(replace(DATA, features=large)).coef_).all()
+
+
+SPARSE = [name for name, method in METHODS.items() if method.sparse and name != "minbatsrank-nonfea"]
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_a_penalty_that_depends_on_units_says_so(name):
+    method = METHODS[name]
+    settings = {**method.settings, **{setting: values[0] for setting, values in method.grid.items()}}
+    mixed = replace(NAMED, features=NAMED.features * [1.0, 1.0, 1e4, 1.0, 1.0])
+    with pytest.warns(UserWarning, match=r"the range of 'clicks' is .* times that of 'age': features in large units"):
+        method.load()(**settings).fit(mixed)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        method.load()(**settings).fit(NAMED)
+    assert not [str(one.message) for one in said if "units" in str(one.message)]

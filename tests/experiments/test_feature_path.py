@@ -14,7 +14,7 @@ ARRAYS = {"X": DATA.features, "y": DATA.labels, "qid": DATA.qid}
 
 
 def test_the_path_goes_from_nothing_to_many_features():
-    path = feature_path(**ARRAYS, relaxed=False, smallest=1e-6)
+    path = feature_path(**ARRAYS, relaxed=False, smallest=1e-6, scaling="none")
     sizes = [step.n_features for step in path.steps]
     assert sizes[0] == 0
     assert sizes[1] >= 1
@@ -56,12 +56,12 @@ def value_of(weights, l1):
 def test_every_step_is_as_near_to_the_least_value_as_asked(shards, monkeypatch):
     if shards == "many":
         monkeypatch.setattr(placement, "cut_into_blocks", partial(cut_into_blocks, block_bytes=1))
-    path = feature_path(**ARRAYS, relaxed=False)
+    path = feature_path(**ARRAYS, relaxed=False, scaling="none")
     for step in path.steps[::4]:
         alone = RankSVM(1 / step.l1, penalty="l1", tol=1e-10).fit(**ARRAYS)
         least = value_of(alone.coef_, step.l1)
         assert least * (1 - 1e-9) <= value_of(step.weights, step.l1) <= least * (1 + 1e-3)
-    relaxed = feature_path(**ARRAYS)
+    relaxed = feature_path(**ARRAYS, scaling="none")
     for step, sparse in zip(relaxed.steps[::4], path.steps[::4], strict=True):
         support = sparse.weights != 0
         np.testing.assert_array_equal(step.weights != 0, support)
@@ -166,7 +166,8 @@ def test_a_step_becomes_a_model(tmp_path):
     model = path.to_model(path.steps[-1])
     model.save(tmp_path / "model.json")
     again = LinearModel.load(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.weights, path.steps[-1].weights)
+    np.testing.assert_array_equal(again.weights, model.weights)
+    np.testing.assert_allclose(again.raw_weights(), path.steps[-1].weights, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -196,3 +197,47 @@ def test_sparse_data_with_queries_out_of_order():
     usual, other = feature_path(data, None, n_steps=6), feature_path(mixed, None, n_steps=6)
     for first, second in zip(usual.steps, other.steps, strict=True):
         np.testing.assert_allclose(first.weights, second.weights, atol=1e-3 * np.abs(first.weights).max(initial=1e-9))
+
+
+UNITS = np.array([1e9, 1e-9, 1e4, 1.0, 1e-3] * 3)
+
+
+@pytest.mark.parametrize("more", [{}, {"cv": 3}, {"penalty": "mcp"}, {"relaxed": False}], ids=str)
+def test_units_and_offsets_do_not_decide_which_features_are_chosen(more):
+    usual = feature_path(**ARRAYS, n_steps=8, **more)
+    other = feature_path(DATA.features * UNITS + UNITS, DATA.labels, qid=DATA.qid, n_steps=8, **more)
+    for a, b in zip(usual.steps, other.steps, strict=True):
+        np.testing.assert_array_equal(a.weights != 0, b.weights != 0)
+        np.testing.assert_allclose(a.weights, b.weights * UNITS, rtol=1e-4, atol=1e-6 * np.abs(a.weights).max())
+        assert a.mean == pytest.approx(b.mean, abs=1e-9)
+
+
+def test_with_no_scaling_units_decide_and_that_is_said():
+    noise = np.flatnonzero(TRUE == 0)[0]
+    features = DATA.features.copy()
+    features[:, noise] *= 1e6
+    first = next(step for step in feature_path(features, DATA.labels, qid=DATA.qid, scaling="none").steps if step.cost)
+    assert first.weights[noise] != 0
+    path = feature_path(features, DATA.labels, qid=DATA.qid)
+    assert all(step.weights[noise] == 0 for step in path.steps[:5])
+    assert str(path.scaling) == "standard (as asked)"
+    auto = feature_path(features, DATA.labels, qid=DATA.qid, scaling="auto", n_steps=4)
+    assert str(auto.scaling).startswith(f"standard (auto: the range of '{noise + 1}' is ")
+    assert auto.to_model(auto.steps[-1]).training["scaling"] == str(auto.scaling)
+
+
+def test_scaling_by_query_cannot_be_folded():
+    with pytest.raises(LinrankError, match="scaling='query' cannot be folded"):
+        feature_path(**ARRAYS, scaling="query")
+
+
+def test_held_out_queries_do_not_take_part_in_the_scaling():
+    """A training part's own deviations are used: an outlier that is held out does not change what is learnt."""
+    train, test = DATA.split(0.5, 0.5)
+    wild = test.features.copy()
+    wild[0] *= 1e7
+    settings = {"n_steps": 5, "eval_qid": test.qid}
+    usual = feature_path(train, None, eval_set=(test.features, test.labels), **settings)
+    other = feature_path(train, None, eval_set=(wild, test.labels), **settings)
+    for a, b in zip(usual.steps, other.steps, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)

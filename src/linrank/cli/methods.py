@@ -12,7 +12,8 @@ from linrank.estimators.catalogue import METHODS
 
 # What can be trained to a model file; the variants of a method are trained by its own name and settings.
 NAMES = tuple(name for name, method in METHODS.items() if method.linear and not method.variant)
-SCALINGS = ("none", "standard", "min-max", "max-abs", "query")
+# As `linrank.dataset.scaling` has them, which is not loaded for a help text.
+SCALINGS = ("auto", "none", "standard", "min-max", "max-abs", "query")
 
 # Options that are parameters of the estimator, by the same name or another.
 _SAME_NAME = ("C", "loss", "penalty", "pairs", "solver", "tol", "max_iter", "patience", "max_seconds")
@@ -31,12 +32,7 @@ def add_method_options(parser: ArgumentParser) -> None:
     ranksvm.add_argument("--pairs", choices=("all", "adjacent"), help="all pairs, or of neighbouring labels only (all)")
     ranksvm.add_argument("--solver", choices=("newton", "tron", "smoothed"), help="(newton; smoothed for the hinge)")
     how = parser.add_argument_group("how")
-    how.add_argument(
-        "--scaling",
-        choices=SCALINGS,
-        default="none",
-        help="of the features, fitted on the training data and kept in the model (none)",
-    )
+    add_scaling_option(how)
     how.add_argument(
         "--tol",
         type=float,
@@ -45,6 +41,14 @@ def add_method_options(parser: ArgumentParser) -> None:
     )
     how.add_argument("--max-iter", type=int, metavar="N", help="(100 for ranksvm)")
     how.add_argument("--threads", type=int, metavar="N", help="the result is the same for any number (all)")
+
+
+def add_scaling_option(parser: Any, default: str = "auto") -> None:
+    """Add --scaling: fitted on the training data, said in the output, kept in the model."""
+    auto = "auto: standard where features' ranges differ more than 1,000 times (max-abs if sparse), else none"
+    parser.add_argument(
+        "--scaling", choices=SCALINGS, default=default, help=f"of the features, kept in the model; {auto} ({default})"
+    )
 
 
 def add_method_choice(parser: ArgumentParser) -> None:

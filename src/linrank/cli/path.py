@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.methods import add_scaling_option
 from linrank.cli.train import without_endings
 from linrank.errors import DataFormatError, LinrankError
 
@@ -40,6 +41,7 @@ def parser() -> ArgumentParser:
         "--smallest", type=float, default=1e-3, metavar="S", help="last l1, as a share of the first (1e-3)"
     )
     made.add_argument("--shrunk", action="store_true", help="keep the penalised weights: do not refit")
+    add_scaling_option(made, "standard")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (0)")
     made.add_argument("--model", metavar="FILE", help="write the chosen model")
     made.add_argument("--picture", metavar="FILE", help="draw the curve: .svg, .png, .pdf, or an .html page")
@@ -85,6 +87,7 @@ def run(arguments: Namespace) -> None:
         measure=arguments.measure,
         n_steps=arguments.steps,
         smallest=arguments.smallest,
+        scaling=arguments.scaling,
         random_state=arguments.seed,
         n_threads=arguments.threads,
         **held_out,
@@ -114,6 +117,7 @@ def show_path(path: FeaturePath, chosen: FeatureStep) -> None:
         mark = "chosen" if step is chosen else ""
         shown.add_row(str(step.n_features), f"{step.cost:g}", f"{step.mean:.4f}", interval, f"{step.train:.4f}", mark)
     console().print(shown)
+    console().print(f"scaling while choosing: {path.scaling}; weights are of the raw features")
     if not held_out:
         console().print("measured on the training queries themselves: pass --cv or --validate for an honest curve")
 
@@ -131,7 +135,7 @@ def _record(path: FeaturePath, chosen: FeatureStep) -> dict[str, Any]:
         }
         for step in path.by_size()
     ]
-    return {"measure": str(path.measure), "steps": steps}
+    return {"measure": str(path.measure), "scaling": str(path.scaling), "steps": steps}
 
 
 def _costs(file: str | None, dataset: RankingDataset) -> list[float] | None:

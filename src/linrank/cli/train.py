@@ -53,7 +53,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
-    from linrank.dataset.scaling import scaled, scaling_named
+    from linrank.dataset.scaling import choose_scaling, scaled
 
     out = model_path(arguments.data, arguments.model)
     # Refused before the data is read.
@@ -66,7 +66,8 @@ def run(arguments: Namespace) -> None:
     if arguments.validate:
         vali = read_data(arguments.validate, arguments).with_columns(train.names, arguments.validate)
     reading = time.perf_counter() - started
-    scaling = scaling_named(arguments.scaling, train)
+    choice = choose_scaling(arguments.scaling, train)
+    scaling = choice.scaling
     train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
     ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
@@ -79,7 +80,7 @@ def run(arguments: Namespace) -> None:
         if not hasattr(ranker, "coef_"):
             raise
         interrupted = True
-    summary = training_summary(ranker, train, time.perf_counter() - started, reading)
+    summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary)
     model.save(out)
     show_training(out, model, summary, {arguments.data: train, arguments.validate: vali}, as_json=arguments.json)
@@ -111,7 +112,9 @@ def without_endings(path: Path) -> str:
     return name
 
 
-def training_summary(ranker: Any, train: RankingDataset, seconds: float, reading: float) -> dict[str, Any]:
+def training_summary(
+    ranker: Any, train: RankingDataset, scaling: str, seconds: float, reading: float
+) -> dict[str, Any]:
     """What a model remembers of its training; what a method does not know is left out."""
     import numpy as np
 
@@ -127,6 +130,7 @@ def training_summary(ranker: Any, train: RankingDataset, seconds: float, reading
         "cg_steps": getattr(solution, "inner_iterations", None),
         "converged": getattr(solution, "converged", None),
         "message": getattr(solution, "message", None),
+        "scaling": scaling,
         "features_used": int(np.count_nonzero(ranker.coef_)),
         "queries": train.n_queries,
         "documents": train.n_documents,
@@ -179,6 +183,7 @@ def show_training(
     if "gradient_norm" in summary:
         print_(f"  |gradient|    {summary['gradient_norm']:.3e}")
     print_(f"  features      {summary['features_used']} of {model.n_features} have a weight")
+    print_(f"  scaling       {summary['scaling']}")
     print_(f"  trained on    {counted(summary['pairs'], 'pair')} of {counted(summary['documents'], 'document')}")
     print_(f"  seconds       {summary['training_seconds']:.2f} training, {summary['reading_seconds']:.2f} reading")
     shown = table(None, "data", *map(str, measures))

@@ -48,7 +48,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
-    from linrank.dataset.scaling import scaled, scaling_named
+    from linrank.dataset.scaling import choose_scaling, scaled
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
 
@@ -62,7 +62,8 @@ def run(arguments: Namespace) -> None:
     elif not 2 <= arguments.cv <= train.n_queries:
         raise LinrankError(f"--cv {arguments.cv}: use from 2 to the number of queries, {train.n_queries}.")
     reading = time.perf_counter() - started
-    scaling = scaling_named(arguments.scaling, train)
+    choice = choose_scaling(arguments.scaling, train)
+    scaling = choice.scaling
     train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
     ranker = RankSVMCV(
         arguments.range,
@@ -75,7 +76,7 @@ def run(arguments: Namespace) -> None:
     )
     started = time.perf_counter()
     ranker.fit(train_scaled, eval_set=vali_scaled)
-    summary = training_summary(ranker, train, time.perf_counter() - started, reading)
+    summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary, C=ranker.C_)
     model.save(out)
     if not arguments.json:

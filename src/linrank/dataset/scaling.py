@@ -16,8 +16,13 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 
 ScalingKind = Literal["standard", "min-max", "max-abs", "query"]
+SCALINGS = ("auto", "none", *get_args(ScalingKind))
+"""What a user may ask for."""
 
 _ROWS_AT_A_TIME = 65536
+# Features whose ranges differ by no more than this are left alone by "auto".
+_COMPARABLE = 1000.0
+_ROWS_ENOUGH_FOR_UNITS = 10_000
 
 
 class Scaling(Protocol):
@@ -32,6 +37,10 @@ class Scaling(Protocol):
 
     def fold(self, weights: Vector) -> Vector:
         """The weights that rank raw features as `weights` ranks scaled ones."""
+        ...
+
+    def unfold(self, weights: Vector) -> Vector:
+        """The inverse of `fold`: the weights of scaled features that rank as `weights` ranks raw ones."""
         ...
 
 
@@ -62,6 +71,10 @@ class ColumnScaling:
         # w . (x - shift) / scale = (w / scale) . x - constant, and a constant changes no order.
         self._check_width(len(weights))
         return weights / self.scale
+
+    def unfold(self, weights: Vector) -> Vector:
+        self._check_width(len(weights))
+        return weights * self.scale
 
     def _check_width(self, width: int) -> None:
         if width != len(self.scale):
@@ -101,6 +114,9 @@ class QueryScaling:
             "the scale differs from query to query. Train with scaling 'standard', 'min-max' or 'max-abs' to export."
         )
 
+    def unfold(self, weights: Vector) -> Vector:
+        return self.fold(weights)
+
 
 def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
     """Fit a scaling to a dataset: `standard`, `min-max`, `max-abs` a column, or `query` within each query."""
@@ -120,14 +136,72 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
     return ColumnScaling(kind, shift, np.where(varies & (scale > 0), scale, 1.0))
 
 
+@dataclass(frozen=True)
+class ScalingChoice:
+    """A scaling, or none, and why: what a user asked for, or what "auto" decided by."""
+
+    scaling: Scaling | None
+    why: str
+
+    def __str__(self) -> str:
+        return f"{'none' if self.scaling is None else self.scaling.kind} ({self.why})"
+
+
+def choose_scaling(name: str, dataset: RankingDataset) -> ScalingChoice:
+    """Fit what is asked for to the training data.
+
+    With "auto", features whose ranges are within 1,000 times of one another are left alone. Others are standardised,
+    and sparse ones divided by their largest size: a standard deviation would make features large that are rare.
+    """
+    if name not in SCALINGS:
+        raise LinrankError(f"unknown scaling {name!r}; use one of {', '.join(SCALINGS)}.")
+    if name == "none":
+        return ScalingChoice(None, "as asked: the weights are in the units of the features")
+    if name != "auto":
+        return ScalingChoice(fit_scaling(name, dataset), "as asked")  # type: ignore[arg-type]
+    narrowest, widest, ratio = range_extremes(dataset)
+    if ratio <= _COMPARABLE:
+        return ScalingChoice(None, f"auto: the widest feature's range is {ratio:.3g} times the narrowest's")
+    why = f"auto: the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
+    return ScalingChoice(fit_scaling("max-abs" if dataset.is_sparse else "standard", dataset), why)
+
+
 def scaling_named(name: str, dataset: RankingDataset) -> Scaling | None:
-    """What a verb's --scaling asks for, fitted to the training data."""
-    return None if name == "none" else fit_scaling(name, dataset)  # type: ignore[arg-type]
+    """The scaling alone of `choose_scaling`."""
+    return choose_scaling(name, dataset).scaling
+
+
+def range_extremes(dataset: RankingDataset, n_rows: int | None = None) -> tuple[str, str, float]:
+    """The names of the features with the narrowest and the widest range, and how many times wider; 1 if none varies."""
+    least, most = _column_ranges(dataset, n_rows)
+    with np.errstate(over="ignore"):
+        width = most - least
+    varying = np.flatnonzero(width > 0)
+    if len(varying) == 0:
+        return "", "", 1.0
+    narrow, wide = varying[np.argmin(width[varying])], varying[np.argmax(width[varying])]
+    # By logarithms, since the quotient of a large and a small number may be too large.
+    ratio = np.exp(min(np.log(width[wide]) - np.log(width[narrow]), 700.0)) if np.isfinite(width[wide]) else np.inf
+    return dataset.names[narrow], dataset.names[wide], float(ratio)
+
+
+def difference_of_units(dataset: RankingDataset) -> str | None:
+    """Say by how much the features' ranges differ, where that is too much to compare their weights; None where not.
+
+    The first documents are enough to see it by, whatever the size of the data.
+    """
+    narrowest, widest, ratio = range_extremes(dataset, _ROWS_ENOUGH_FOR_UNITS)
+    return None if ratio <= _COMPARABLE else f"the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
 
 
 def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
     """The dataset with its features scaled."""
     return dataset if scaling is None else replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
+
+
+def folded(weights: Vector, scaling: Scaling | None) -> Vector:
+    """The weights of raw features."""
+    return weights if scaling is None else scaling.fold(weights)
 
 
 @dataclass(frozen=True)
@@ -139,21 +213,37 @@ class _Moments:
 
 
 def _column_moments(dataset: RankingDataset) -> _Moments:
-    matrix = dataset.features
-    n_rows, n_features = dataset.n_documents, dataset.n_features
-    total = np.zeros(n_features)
-    least, most = np.full(n_features, np.inf), np.full(n_features, -np.inf)
-    parts = [slice(start, start + _ROWS_AT_A_TIME) for start in range(0, n_rows, _ROWS_AT_A_TIME)]
-    for part in parts:
-        rows = matrix[part]
-        total += np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
+    n_rows, n_features = max(1, dataset.n_documents), dataset.n_features
+    least, most = _column_ranges(dataset)
+    # In units near each column's own size, so that no square is too large or too small. Powers of two round nothing.
+    units = np.exp2(np.clip(np.frexp(np.maximum(np.abs(least), np.abs(most)))[1], -1000, 1000))
+    total, squares = np.zeros(n_features), np.zeros(n_features)
+    for part in _parts(dataset.n_documents):
+        total += _in_units(dataset.features[part], units).sum(axis=0, dtype=np.float64)
+    mean = total / n_rows
+    for part in _parts(dataset.n_documents):
+        squares += _squared_deviations(_in_units(dataset.features[part], units), mean)
+    return _Moments(mean * units, np.sqrt(squares / n_rows) * units, least, most)
+
+
+def _in_units(rows: Any, units: Vector) -> Any:
+    if sparse.issparse(rows):
+        return sparse.csr_array((rows.data / units[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+    return rows / units
+
+
+def _column_ranges(dataset: RankingDataset, n_rows: int | None = None) -> tuple[Vector, Vector]:
+    """The least and the largest value of each feature, in all rows or the first of them."""
+    least, most = np.full(dataset.n_features, np.inf), np.full(dataset.n_features, -np.inf)
+    for part in _parts(min(dataset.n_documents, n_rows or dataset.n_documents)):
+        rows = dataset.features[part]
         least = np.minimum(least, _dense_row(rows.min(axis=0)))
         most = np.maximum(most, _dense_row(rows.max(axis=0)))
-    mean = total / max(1, n_rows)
-    squares = np.zeros(n_features)
-    for part in parts:
-        squares += _squared_deviations(matrix[part], mean)
-    return _Moments(mean, np.sqrt(squares / max(1, n_rows)), least, most)
+    return least, most
+
+
+def _parts(n_rows: int) -> list[slice]:
+    return [slice(start, min(n_rows, start + _ROWS_AT_A_TIME)) for start in range(0, n_rows, _ROWS_AT_A_TIME)]
 
 
 def _dense_row(row: Any) -> Vector:

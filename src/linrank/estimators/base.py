@@ -16,6 +16,7 @@ from linrank.arrays import Vector
 from linrank.dataset.features import refuse_missing, scores_of
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import difference_of_units
 from linrank.errors import LinrankError
 from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
@@ -75,6 +76,13 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         check_kinds(self)
         self._check()
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        if self._compares_weights() and (difference := difference_of_units(dataset)):
+            warnings.warn(
+                f"the penalty compares weights, and {difference}: features in large units are chosen first. "
+                "Scale them, as StandardScaler, linrank train and feature_path do.",
+                UserWarning,
+                stacklevel=2,
+            )
         self._train(dataset, self._validation(eval_set, eval_qid, eval_group))
         return self
 
@@ -85,6 +93,10 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     @abstractmethod
     def _check(self) -> None:
         """Refuse settings that cannot work, before any work."""
+
+    def _compares_weights(self) -> bool:
+        """Whether which features have a weight at all depends on their units."""
+        return False
 
     @abstractmethod
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:

@@ -138,6 +138,9 @@ class MinBatSRank(LinearRanker):
         if self.batch_pairs is not None and self.batch_pairs < 1:
             raise LinrankError(f"batch_pairs={self.batch_pairs}; use at least 1, or None for all pairs of a query.")
 
+    def _compares_weights(self) -> bool:
+        return self.l1 > 0
+
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         method, data = self._method(), QueriesByLabel.of(dataset)
         state = self._begin(dataset.n_features)

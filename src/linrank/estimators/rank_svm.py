@@ -168,6 +168,9 @@ class RankSVM(MinimizingRanker):
         if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:
             raise LinrankError(f"l1_ratio={self.l1_ratio}; use from 0 (w.w / 2 alone) to 1 (|w|_1 alone).")
 
+    def _compares_weights(self) -> bool:
+        return self._l1_share() > 0.0
+
     def _solver_name(self) -> str:
         return self.solver or ("newton" if self.loss == "squared_hinge" else "smoothed")
 

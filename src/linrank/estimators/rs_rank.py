@@ -113,6 +113,9 @@ class RSRank(MinimizingRanker):
         check_count("truncate_every", self.truncate_every)
         check_limits(self, all_iterations="take all of max_iter steps")
 
+    def _compares_weights(self) -> bool:
+        return self.l1 > 0
+
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         return RankingObjective(NDCGWeightedHuber(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
 

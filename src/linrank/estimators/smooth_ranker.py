@@ -71,6 +71,9 @@ class SmoothRanker(MinimizingRanker, metaclass=ABCMeta):
         check_choice("penalty", self.penalty, _PENALTIES)
         check_limits(self)
 
+    def _compares_weights(self) -> bool:
+        return self.penalty == "l1"
+
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         smooth_penalty = L2(1.0 if self.penalty == "l2" else 0.0)
         return RankingObjective(self._loss(), smooth_penalty, self.C, PlacedData.of(dataset, executor))

@@ -26,6 +26,9 @@ class BatchSparseRanker(MinimizingRanker, metaclass=ABCMeta):
     def _check(self) -> None:
         check_limits(self)
 
+    def _compares_weights(self) -> bool:
+        return True
+
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         return RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
 

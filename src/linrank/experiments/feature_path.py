@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import ScalingChoice, choose_scaling, folded, scaled, scaling_named
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.measures import Measure, bootstrap_interval, parse_measure
@@ -34,6 +35,7 @@ class FeatureStep:
 
     l1: float
     weights: Vector
+    """Of the raw features, whatever the scaling they were chosen under."""
     cost: float
     train: float
     """The measure on the training queries."""
@@ -77,12 +79,15 @@ class FeaturePath:
     measure : Measure
     costs : ndarray
         Of each feature; 1 unless told.
+    scaling : ScalingChoice
+        What the features were scaled by while they were chosen, fitted on the training data.
     """
 
     steps: tuple[FeatureStep, ...]
     feature_names: tuple[str, ...]
     measure: Measure
     costs: Vector
+    scaling: ScalingChoice
 
     def by_size(self) -> list[FeatureStep]:
         """The best step of each number of features, the fewest first."""
@@ -115,8 +120,21 @@ class FeaturePath:
 
     def to_model(self, step: FeatureStep) -> LinearModel:
         """A step as a model; features with no weight stay in it, with weight 0."""
-        training = {"l1": step.l1, "n_features": step.n_features, "cost": step.cost, str(self.measure): step.mean}
-        return LinearModel(step.weights, self.feature_names, None, "feature-path", FORMULA, {"l1": step.l1}, training)
+        scaling = self.scaling.scaling
+        return LinearModel(
+            step.weights if scaling is None else scaling.unfold(step.weights),
+            self.feature_names,
+            scaling,
+            "feature-path",
+            FORMULA,
+            {"l1": step.l1},
+            {
+                "scaling": str(self.scaling),
+                "features_used": step.n_features,
+                "cost": step.cost,
+                str(self.measure): step.mean,
+            },
+        )
 
 
 def feature_path(
@@ -137,13 +155,15 @@ def feature_path(
     penalty: str = "l1",
     l1_ratio: float = 1.0,
     tol: float = 1e-3,
+    scaling: str = "standard",
     random_state: int = 0,
     n_threads: int | None = None,
 ) -> FeaturePath:
     """Train a sparse ranker for every strength of the L1 penalty: quality against number of features.
 
     Minimises `sum over pairs of max(0, 1 - w.(x_i - x_j))² + l1 sum_j cost_j |w_j|` for `n_steps` values of l1, from
-    the largest that leaves any feature (computed, not guessed) down to `smallest` of it, each start warm.
+    the largest that leaves any feature (computed, not guessed) down to `smallest` of it, each start warm. The features
+    are standardised first, so that their units do not decide which are chosen; the weights are those of the raw ones.
 
     Parameters
     ----------
@@ -158,6 +178,8 @@ def feature_path(
     penalty : "l1", or "mcp": a concave penalty that does not shrink large weights, from each L1 solution on
     l1_ratio : below 1, an elastic net: `l1 (l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2)`
     tol : relative duality gap of each step
+    scaling : "standard"; "max-abs", "min-max", "auto" as for `linrank train`; or "none": a feature in large units then
+        needs a small weight, and is chosen first. Fitted on the training part alone
     random_state : seed of the folds
 
     Returns
@@ -171,19 +193,26 @@ def feature_path(
         raise LinrankError(f"penalty={penalty!r}; use 'l1', with l1_ratio below 1 for an elastic net, or 'mcp'.")
     if penalty == "mcp" and (costs is not None or l1_ratio < 1):
         raise LinrankError("penalty='mcp' takes neither costs nor l1_ratio; use penalty='l1' with them.")
+    if scaling == "query":
+        raise LinrankError(
+            "scaling='query' cannot be folded into weights of raw features; use 'standard' or 'max-abs'."
+        )
     chosen = parse_measure(measure) if isinstance(measure, str) else measure
     shares = np.geomspace(1.0, smallest, n_steps)
     with Threads(n_threads) as executor:
         how = _PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, executor)
+        choice = choose_scaling(scaling, dataset)
         steps: list[FeatureStep] = []
-        for l1, point in how.fits(dataset):
-            if not steps or point.weights is not steps[-1].weights:
+        last: EvaluatedPoint | None = None
+        for l1, point in how.fits(scaled(dataset, choice.scaling)):
+            if last is None or point.weights is not last.weights:
+                last, weights = point, folded(point.weights, choice.scaling)
                 train = chosen.mean(_scores_at(point, dataset), dataset, n_threads=executor.n_threads)
-            steps.append(FeatureStep(l1, point.weights, float(prices[point.weights != 0].sum()), train, None))
-        held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, random_state)
+            steps.append(FeatureStep(l1, weights, float(prices[weights != 0].sum()), train, None))
+        held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, scaling, random_state)
     if held_out is not None:
         steps = [replace(step, held_out=values) for step, values in zip(steps, held_out, strict=False)]
-    return FeaturePath(tuple(steps), dataset.names, chosen, prices)
+    return FeaturePath(tuple(steps), dataset.names, chosen, prices, choice)
 
 
 def stability(
@@ -283,6 +312,7 @@ def _held_out(
     cv: int | None,
     eval_set: tuple[Any, Any] | None,
     eval_qid: Any,
+    scaling: str,
     random_state: int,
 ) -> NDArray[np.float64] | None:
     """The measure of each held-out query at each step; the last step of a path that ended early stands for the rest."""
@@ -296,7 +326,11 @@ def _held_out(
     unlimited = replace(how, max_features=None)
     parts = []
     for train, test in pairs:
-        scores = (scores_of(test.features, point.weights) for _, point in unlimited.fits(train))
+        fitted = scaling_named(scaling, train)
+        scores = (
+            scores_of(test.features, folded(point.weights, fitted))
+            for _, point in unlimited.fits(scaled(train, fitted))
+        )
         parts.append(
             np.array([measure.per_query(of_step, test, n_threads=how.executor.n_threads) for of_step in scores])
         )
