@@ -20,28 +20,28 @@ def dcg(labels, definition, k):
     return sum(gain(y, definition) * discount(i, definition) for i, y in enumerate(labels[:k], start=1))
 
 
-def ndcg(labels, definition, k):
+def ndcg(labels, definition, k, missed=()):
     if definition == "letor" and k is not None and len(labels) < k:
         return 0.0
-    ideal = dcg(sorted(labels, reverse=True), definition, k)
+    ideal = dcg(sorted([*labels, *missed], reverse=True), definition, k)
     return dcg(labels, definition, k) / ideal if ideal > 0 else 0.0
 
 
-def mean_ndcg(labels, definition):
-    return sum(ndcg(labels, definition, k) for k in range(1, len(labels) + 1)) / len(labels)
+def mean_ndcg(labels, definition, missed):
+    return sum(ndcg(labels, definition, k, missed) for k in range(1, len(labels) + 1)) / len(labels)
 
 
-def average_precision(relevant, k):
+def average_precision(relevant, k, n_missed):
     at_hits = [sum(relevant[:i]) / i for i in range(1, len(relevant[:k]) + 1) if relevant[i - 1]]
-    return sum(at_hits) / sum(relevant) if any(relevant) else 0.0
+    return sum(at_hits) / (sum(relevant) + n_missed) if any(relevant) else 0.0
 
 
 def precision(relevant, definition, k):
     return 0.0 if definition == "letor3" and len(relevant) < k else sum(relevant[:k]) / k
 
 
-def recall(relevant, k):
-    return sum(relevant[:k]) / sum(relevant) if any(relevant) else 0.0
+def recall(relevant, k, n_missed):
+    return sum(relevant[:k]) / (sum(relevant) + n_missed) if any(relevant) else 0.0
 
 
 def reciprocal_rank(relevant, k):
@@ -61,16 +61,17 @@ def expected_reciprocal_rank(labels, max_label, k):
     return value
 
 
-def of_ranking(measure, labels):
-    """The value of one list of labels, best score first."""
+def of_ranking(measure, labels, missed=()):
+    """The value of one list of labels, best score first; `missed` are labels of documents that are not in the list."""
+    n_missed = 0 if measure.rel is None else sum(y >= measure.rel for y in missed)
     relevant = None if measure.rel is None else [y >= measure.rel for y in labels]
     return {
         "dcg": lambda: dcg(labels, measure.definition, measure.cutoff),
-        "ndcg": lambda: ndcg(labels, measure.definition, measure.cutoff),
-        "mean_ndcg": lambda: mean_ndcg(labels, measure.definition),
-        "map": lambda: average_precision(relevant, measure.cutoff),
+        "ndcg": lambda: ndcg(labels, measure.definition, measure.cutoff, missed),
+        "mean_ndcg": lambda: mean_ndcg(labels, measure.definition, missed),
+        "map": lambda: average_precision(relevant, measure.cutoff, n_missed),
         "p": lambda: precision(relevant, measure.definition, measure.cutoff),
-        "recall": lambda: recall(relevant, measure.cutoff),
+        "recall": lambda: recall(relevant, measure.cutoff, n_missed),
         "mrr": lambda: reciprocal_rank(relevant, measure.cutoff),
         "wta": lambda: winner_takes_all(labels, measure.rel),
         "err": lambda: expected_reciprocal_rank(labels, measure.max_label, measure.cutoff),
@@ -112,15 +113,18 @@ def is_empty(measure, labels):
     return max(labels) <= 0 if measure.rel is None else max(labels) < measure.rel
 
 
-def of_query(measure, scores, labels, docids):
-    """The value of one query, NaN where it is skipped."""
-    if is_empty(measure, labels) and measure.empty is not None:
+def of_query(measure, scores, labels, docids, missed=()):
+    """The value of one query, NaN where it is skipped; `missed` are the labels of judged documents it lacks."""
+    of_pairs_only = measure.name in ("kendall_tau", "auc", "pairwise_accuracy")
+    if of_pairs_only or measure.name == "wta" or measure.definition in ("letor", "letor3"):
+        missed = ()
+    if is_empty(measure, [*labels, *missed]) and measure.empty is not None:
         return math.nan if measure.empty == "skip" else float(measure.empty)
-    if measure.name in ("kendall_tau", "auc", "pairwise_accuracy"):
+    if of_pairs_only:
         return of_pairs(measure, scores, labels)
     if measure.ties == "average":
-        values = [of_ranking(measure, ranking) for ranking in all_rankings(scores, labels)]
+        values = [of_ranking(measure, ranking, missed) for ranking in all_rankings(scores, labels)]
         return sum(values) / len(values)
     if measure.ties == "worst":
-        return min(of_ranking(measure, ranking) for ranking in all_rankings(scores, labels))
-    return of_ranking(measure, one_ranking(scores, labels, docids, measure.ties))
+        return min(of_ranking(measure, ranking, missed) for ranking in all_rankings(scores, labels))
+    return of_ranking(measure, one_ranking(scores, labels, docids, measure.ties), missed)

@@ -1,6 +1,7 @@
 """Every measure equals its slow form, on data full of ties, short lists, equal labels and interleaved queries."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles_measures as oracle
+from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import LinrankError
 from linrank.measures import (
     AUC,
@@ -73,10 +75,31 @@ def judged_scores(draw, max_queries=4, max_documents=6):
     )
 
 
-def slow_per_query(measure, labels, scores, qid, docids):
+def slow_per_query(measure, labels, scores, qid, docids, missed=None):
     queries = list(dict.fromkeys(qid.tolist()))
     rows = [np.flatnonzero(qid == query) for query in queries]
-    return [oracle.of_query(measure, scores[r].tolist(), labels[r].tolist(), [docids[row] for row in r]) for r in rows]
+    missed = missed or [()] * len(rows)
+    return [
+        oracle.of_query(measure, scores[r].tolist(), labels[r].tolist(), [docids[row] for row in r], unseen)
+        for r, unseen in zip(rows, missed, strict=True)
+    ]
+
+
+@given(judged_scores(), st.data())
+@settings(max_examples=40)
+def test_judged_documents_that_are_not_there_count_as_missed(data, more):
+    labels, scores, qid, docids = data
+    judged = Judgements.from_arrays(labels, qid=qid, docids=docids)
+    unseen = st.lists(st.sampled_from([-1.0, 0.0, 1.0, 2.0, 3.5]), max_size=4)
+    missed = [more.draw(unseen) for _ in range(judged.queries.n_queries)]
+    judged = replace(judged, unretrieved=Unretrieved.of(missed))
+    wanted = [*ALL, *(measure(empty="skip") for measure in RANKED)]
+    evaluation = evaluate(scores, judged, wanted)
+    for measure in wanted:
+        expected = slow_per_query(measure, labels, scores, qid, docids, missed)
+        np.testing.assert_allclose(
+            evaluation.per_query[measure], expected, rtol=1e-12, atol=1e-14, err_msg=str(measure)
+        )
 
 
 @given(judged_scores())

@@ -7,6 +7,7 @@ import pytest
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.measures import AUC, ERR, MAP, MRR, NDCG, Judgements, KendallTau, P, PairwiseAccuracy, Recall, evaluate
+from linrank.reading.trec import read_trec
 
 N_QUERIES = 40
 
@@ -53,6 +54,50 @@ def test_trec_eval(data):
     evaluation = evaluate(scores, judged, theirs)
     for ours, measure in theirs.items():
         expected = [answers[measure, query] for query in judged.queries.ids.tolist()]
+        np.testing.assert_allclose(evaluation.per_query[ours], expected, rtol=1e-12, err_msg=str(ours))
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
+@pytest.mark.parametrize("seed", range(4))
+def test_trec_eval_where_runs_miss_documents_and_queries(seed, tmp_path):
+    """Random qrels and a run of some judged and some unjudged documents, ties among them; means as without -c."""
+    import ir_measures
+    from ir_measures import AP, RR, R, nDCG
+
+    rng = np.random.default_rng(seed)
+    documents = [f"d{number}" for number in range(30)]
+    judged = {
+        f"q{query}": {str(d): int(rng.integers(-1, 4)) for d in rng.choice(documents, rng.integers(1, 20), False)}
+        for query in range(25)
+    }
+    # The first queries are in no run, the last ones not judged.
+    found = {
+        f"q{query}": {str(d): rng.integers(0, 9) / 8 for d in rng.choice(documents, rng.integers(1, 25), False)}
+        for query in range(4, 28)
+    }
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("".join(f"{q} 0 {d} {y}\n" for q, of in judged.items() for d, y in of.items()))
+    run.write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, of in found.items() for d, s in of.items()))
+    theirs = {
+        NDCG(definition="trec"): nDCG,
+        NDCG(definition="trec") @ 5: nDCG @ 5,
+        MAP(ties="docid"): AP,
+        MAP(ties="docid", rel=2) @ 5: AP(rel=2) @ 5,
+        P(ties="docid") @ 10: ir_measures.P @ 10,
+        Recall(ties="docid", rel=2) @ 5: R(rel=2) @ 5,
+        MRR(ties="docid"): RR,
+    }
+    both = [query for query in found if query in judged]
+    provider = ir_measures.providers.PytrecEvalProvider()
+    lines = provider.iter_calc(
+        theirs.values(), list(ir_measures.read_trec_qrels(str(qrels))), list(ir_measures.read_trec_run(str(run)))
+    )
+    answers = {(line.measure, line.query_id): line.value for line in lines}
+    data = read_trec(qrels, [run])
+    evaluation = evaluate(data.features[:, 0], data, theirs)
+    assert evaluation.query_ids.tolist() == both
+    for ours, measure in theirs.items():
+        expected = [answers[measure, query] for query in both]
         np.testing.assert_allclose(evaluation.per_query[ours], expected, rtol=1e-12, err_msg=str(ours))
 
 

@@ -12,7 +12,7 @@ from linrank.errors import DataFormatError, LinrankError
 from linrank.reading.trec import read_qrels, read_run, read_trec, write_run
 
 QRELS = "q2 0 d1 1\nq2 0 d9 3\nq1 0 d1 -2\nq1\t0\td2\t0.5\r\n\n"
-BM25 = "q1 Q0 d2 1 12.5 bm25\nq1 Q0 d1 2 3e-1 bm25\nq2 Q0 d1 1 7 bm25\nq3 Q0 d7 1 1 bm25\n"
+BM25 = "q1 Q0 d2 1 12.5 bm25\nq1 Q0 d1 2 3e-1 bm25\nq2 Q0 d1 1 7 bm25\n"
 DENSE = "q2 Q0 d5 1 -0.5 ann\nq1 Q0 d3 1 0.75 ann\nq1 Q0 d2 2 0.25 ann\n"
 
 
@@ -35,7 +35,7 @@ def test_qrels_are_labels_by_query_and_document(files):
 def test_runs_are_scores_by_query_and_document_in_the_order_of_the_file(files):
     (path,) = files(bm25=BM25)
     run = read_run(str(path))
-    assert run == {"q1": {"d2": 12.5, "d1": 0.3}, "q2": {"d1": 7}, "q3": {"d7": 1}}
+    assert run == {"q1": {"d2": 12.5, "d1": 0.3}, "q2": {"d1": 7}}
     assert list(run["q1"]) == ["d2", "d1"]
 
 
@@ -97,10 +97,9 @@ def test_a_dataset_has_one_feature_a_run_and_one_row_a_retrieved_document(files)
         ("q1", "d3", 0.0),
         ("q2", "d1", 1.0),
         ("q2", "d5", 0.0),
-        ("q3", "d7", 0.0),
     ]
-    # A missing score is the run's least of the query, and 0 where the run does not know the query.
-    assert data.features.tolist() == [[12.5, 0.25], [0.3, 0.25], [0.3, 0.75], [7, -0.5], [7, -0.5], [1, 0]]
+    # A missing score is the run's least of the query.
+    assert data.features.tolist() == [[12.5, 0.25], [0.3, 0.25], [0.3, 0.75], [7, -0.5], [7, -0.5]]
     assert data.comments[0] == "docid = d2"
 
 
@@ -115,10 +114,35 @@ def test_runs_may_be_named_and_files_named_twice_must_be(files, tmp_path):
         read_trec(qrels, [bm25, tmp_path / "bm25.run.gz"])
 
 
+def test_a_run_that_does_not_know_a_query_scores_it_0(files):
+    qrels, bm25, dense = files(qrels=QRELS, bm25=BM25, dense="q1 Q0 d2 1 0.5 ann\n")
+    assert read_trec(qrels, [bm25, dense]).features[:, 1].tolist() == [0.5, 0.5, 0]
+
+
+def test_judged_documents_that_no_run_retrieved_are_kept_as_labels(files):
+    qrels, bm25, dense = files(qrels=QRELS + "q1 0 d8 0\nq1 0 d6 2\n", bm25=BM25, dense=DENSE)
+    missed = read_trec(qrels, [bm25, dense]).unretrieved
+    assert (missed.labels.tolist(), missed.starts.tolist()) == ([0, 2, 3], [0, 2, 3])
+    (all_found,) = files(all_found="q1 0 d2 1\nq2 0 d1 1\n")
+    assert read_trec(all_found, [bm25, dense]).unretrieved is None
+
+
+def test_queries_on_one_side_only_are_left_out_with_a_warning(files):
+    qrels, bm25 = files(qrels=QRELS, bm25=BM25 + "q3 Q0 d7 1 1 bm25\n")
+    with pytest.warns(UserWarning, match=r"1 of the runs' 3 queries are not judged and are left out: 'q3'\. To score"):
+        assert read_trec(qrels, [bm25]).queries.ids.tolist() == ["q1", "q2"]
+    qrels, bm25 = files(qrels=QRELS + "".join(f"t{n} 0 d 1\n" for n in range(5)), bm25=BM25)
+    with pytest.warns(UserWarning, match=r"5 of 7 judged queries .* left out: 't0', 't1', 't2', …\. Means are over"):
+        read_trec(qrels, [bm25])
+    qrels, dense = files(qrels=QRELS, dense=DENSE)
+    with pytest.warns(UserWarning, match="1 of 2 judged queries have no document here and are left out: 'q2'"):
+        assert read_trec(qrels, [dense], judged_only=True).docids == ["d2"]
+
+
 def test_missing_scores_follow_the_rule(files):
     qrels, bm25, dense = files(qrels=QRELS, bm25=BM25, dense=DENSE)
-    assert read_trec(qrels, [bm25, dense], missing=-9).features[:, 1].tolist() == [0.25, -9, 0.75, -9, -0.5, -9]
-    assert np.isnan(read_trec(qrels, [bm25, dense], missing="keep").features).sum() == 5
+    assert read_trec(qrels, [bm25, dense], missing=-9).features[:, 1].tolist() == [0.25, -9, 0.75, -9, -0.5]
+    assert np.isnan(read_trec(qrels, [bm25, dense], missing="keep").features).sum() == 4
     with pytest.raises(LinrankError, match=r"feature 'dense' has no value \(NaN\) in row 1"):
         read_trec(qrels, [bm25, dense], missing="error")
     with pytest.raises(LinrankError, match="missing='zero' is no rule"):
@@ -135,14 +159,12 @@ def test_judged_only_leaves_out_what_is_not_judged(files):
 
 def test_without_qrels_every_label_is_0(files):
     (bm25,) = files(bm25=BM25)
-    assert read_trec(None, [bm25]).labels.tolist() == [0, 0, 0, 0]
+    assert read_trec(None, [bm25]).labels.tolist() == [0, 0, 0]
 
 
 def test_qrels_of_other_queries_are_refused(files):
     qrels, bm25 = files(qrels="301 0 d1 1\n302 0 d1 1\n303 0 d 1\n304 0 d 1\n", bm25=BM25)
-    message = (
-        r"qrels\.txt: judges none of the queries of the runs: '301', '302', '303', … against 'q1', 'q2', 'q3', …\."
-    )
+    message = r"qrels\.txt: judges none of the queries of the runs: '301', '302', '303', … against 'q1', 'q2'\."
     with pytest.raises(LinrankError, match=message):
         read_trec(qrels, [bm25])
 

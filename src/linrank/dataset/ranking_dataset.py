@@ -17,6 +17,7 @@ from linrank.arrays import Vector
 from linrank.dataset.features import Features, as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.text_column import TextColumn
+from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class RankingDataset:
         A pair (i, j) counts as much as the product of its documents' weights.
     query_weights : ndarray of shape (n_queries,) or None
         In order of the queries' first appearance.
+    unretrieved : Unretrieved or None
+        The labels of judged documents that are not among the rows, as `read_trec` finds them in its qrels; nothing is
+        trained on them, and measures count them as missed.
     """
 
     features: Any
@@ -54,6 +58,7 @@ class RankingDataset:
     comments: TextColumn | None = None
     document_weights: Vector | None = None
     query_weights: Vector | None = None
+    unretrieved: Unretrieved | None = None
 
     @classmethod
     def from_arrays(
@@ -110,13 +115,14 @@ class RankingDataset:
         others = [part.with_columns(first.names) for part in parts[1:]]
         rows = [part.features for part in (first, *others)]
         comments = [part.comments for part in (first, *others) if part.comments is not None]
-        return cls.from_arrays(
+        joined = cls.from_arrays(
             sparse.vstack(rows, format="csr") if first.is_sparse else np.concatenate(rows),
             np.concatenate([part.labels for part in parts]),
             qid=np.concatenate([part.qid for part in parts]),
             feature_names=first.feature_names,
             comments=TextColumn.joined(comments) if len(comments) == len(parts) else None,
         )
+        return replace(joined, unretrieved=_joined_unretrieved(parts, joined.queries))
 
     @property
     def n_documents(self) -> int:
@@ -209,6 +215,7 @@ class RankingDataset:
             comments=None if self.comments is None else self.comments.take(rows),
             document_weights=None if self.document_weights is None else self.document_weights[rows],
             query_weights=None if self.query_weights is None else self.query_weights[part.ids],
+            unretrieved=None if self.unretrieved is None else self.unretrieved.take(part.ids),
         )
 
     def split(self, *shares: float, random_state: int = 0) -> tuple[RankingDataset, ...]:
@@ -244,6 +251,8 @@ class RankingDataset:
         if self.is_sparse:
             columns = [matrix.data, matrix.indices.astype("<i8"), matrix.indptr.astype("<i8")]
         columns += [self.labels, self.queries.of_rows().astype("<i8"), self.document_weights, self.query_weights]
+        if self.unretrieved is not None:
+            columns += [self.unretrieved.labels, self.unretrieved.starts.astype("<i8")]
         for column in columns:
             if column is not None:
                 digest.update(np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).data)
@@ -258,6 +267,22 @@ class RankingDataset:
             f"RankingDataset({self.n_queries} queries, {self.n_documents} documents, "
             f"{self.n_features} {kind} {self.features.dtype} features)"
         )
+
+
+def _joined_unretrieved(parts: Sequence[RankingDataset], queries: Queries) -> Unretrieved | None:
+    if all(part.unretrieved is None for part in parts):
+        return None
+    if sum(part.n_queries for part in parts) > queries.n_queries:
+        raise LinrankError(
+            "a query is in several of the parts, and which of its judged documents are in none of them is not known. "
+            "Read all of its runs at once, with read_trec."
+        )
+    # No query is in two parts, so the queries of the whole are those of the parts one after the other.
+    labels_of_queries: list[list[float]] = []
+    for part in parts:
+        missed = part.unretrieved or Unretrieved.of([[]] * part.n_queries)
+        labels_of_queries += [missed.between(q, q + 1).labels.tolist() for q in range(part.n_queries)]
+    return Unretrieved.of(labels_of_queries)
 
 
 def _docid(comment: str) -> str:

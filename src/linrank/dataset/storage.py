@@ -17,6 +17,7 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.storage_layout import Layout, Section, read_layout, write_layout
 from linrank.dataset.text_column import TextColumn
+from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 
@@ -108,6 +109,9 @@ def _arrays_of(dataset: RankingDataset) -> dict[str, NDArray[Any]]:
     arrays["query_weights"] = dataset.query_weights
     arrays["comment_starts"] = None if comments is None else comments.starts
     arrays["comment_letters"] = None if comments is None else comments.letters
+    if dataset.unretrieved is not None:
+        arrays["unretrieved_starts"] = dataset.unretrieved.starts
+        arrays["unretrieved_labels"] = dataset.unretrieved.labels
     return {name: array for name, array in arrays.items() if array is not None}
 
 
@@ -168,7 +172,17 @@ def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
         comments,
         arrays.get("document_weights"),
         arrays.get("query_weights"),
+        _unretrieved(arrays, layout),
     )
+
+
+def _unretrieved(arrays: dict[str, NDArray[Any]], layout: Layout) -> Unretrieved | None:
+    if "unretrieved_starts" not in arrays:
+        return None
+    labels, starts = arrays["unretrieved_labels"], arrays["unretrieved_starts"]
+    if starts[0] != 0 or starts[-1] != len(labels) or (np.diff(starts) < 0).any() or not np.isfinite(labels).all():
+        raise layout.damage("its labels of documents that nothing retrieved do not belong to its queries")
+    return Unretrieved(labels, starts)
 
 
 def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:

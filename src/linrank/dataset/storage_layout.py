@@ -245,4 +245,11 @@ def _expected(layout: Layout) -> tuple[set[str], dict[str, tuple[tuple[str, ...]
             ("|u1",),
             sections.get("comment_letters", Section(np.dtype("u1"), (), 0)).shape[:1],
         )
+    if "unretrieved_starts" in sections:
+        required |= {"unretrieved_labels"}
+        allowed["unretrieved_starts"] = (("<i8",), (queries + 1,))
+        allowed["unretrieved_labels"] = (
+            ("<f8",),
+            sections.get("unretrieved_labels", Section(np.dtype("f8"), (), 0)).shape[:1],
+        )
     return required, allowed

@@ -116,6 +116,7 @@ def evaluate(
     grouped_scores = for_kernels(queries.grouped(checked))
     grouped_labels = for_kernels(queries.grouped(np.ascontiguousarray(dataset.labels, dtype=np.float64)))
     docids = _grouped_docids(dataset) if any(measure.ties == "docid" for measure in wanted) else None
+    unretrieved = dataset.unretrieved
     per_query = {measure: np.empty(queries.n_queries) for measure in wanted}
     weights = {measure: np.empty(queries.n_queries) for measure in wanted if measure.name == "pairwise_accuracy"}
 
@@ -126,6 +127,7 @@ def evaluate(
             grouped_labels[start:stop],
             queries.starts[first : last + 1] - start,
             None if docids is None else docids[start:stop],
+            None if unretrieved is None else unretrieved.between(first, last),
         )
         for measure, values in per_query.items():
             values[first:last] = ranked.per_query(measure)
@@ -148,6 +150,8 @@ def _check_measures(measures: Sequence[Measure], dataset: Judged) -> None:
             "Pass one label a document."
         )
     highest = int(labels.argmax())
+    missed = np.zeros(0) if dataset.unretrieved is None else dataset.unretrieved.labels
+    best = missed.max(initial=labels[highest])
     for measure in measures:
         if measure.family.cutoff == "required" and measure.cutoff is None:
             raise LinrankError(f"{measure} needs a cut-off: {measure}@10, or {measure!r} @ 10 in Python.")
@@ -156,9 +160,10 @@ def _check_measures(measures: Sequence[Measure], dataset: Judged) -> None:
                 f"the label in row {highest} is {labels[highest]:g}, but {measure} takes {measure.max_label:g} for the "
                 f"best there can be. Pass the best one, such as err(max_label={labels[highest]:g})."
             )
-        if has_exponential_gain(measure) and labels[highest] > _LARGEST_EXPONENT:
+        if has_exponential_gain(measure) and best > _LARGEST_EXPONENT:
+            place = f"the label in row {highest}" if best == labels[highest] else "the label of an unretrieved document"
             raise LinrankError(
-                f"the label in row {highest} is {labels[highest]:g}; {measure}'s gain 2^label is too large a number. "
+                f"{place} is {best:g}; {measure}'s gain 2^label is too large a number. "
                 "Use linear gains, such as ndcg(linear), or pairwise_accuracy."
             )
 

@@ -11,6 +11,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import LinrankError
 
 
@@ -23,6 +24,8 @@ class Judged(Protocol):
     def queries(self) -> Queries: ...
     @property
     def docids(self) -> Sequence[str] | None: ...
+    @property
+    def unretrieved(self) -> Unretrieved | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +38,14 @@ class Judgements:
     queries : Queries
     docids : sequence of str or None
         One a row; only needed where ties are broken by document id.
+    unretrieved : Unretrieved or None
+        Labels of judged documents that are not among the rows.
     """
 
     labels: Vector
     queries: Queries
     docids: Sequence[str] | None = None
+    unretrieved: Unretrieved | None = None
 
     @classmethod
     def from_arrays(cls, labels: Any, *, qid: Any = None, group: Any = None, docids: Any = None) -> Judgements:

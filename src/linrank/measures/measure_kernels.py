@@ -86,7 +86,7 @@ def discounted_sums(ranked_gains, query_starts, numerators, divisors, cutoff, su
 
 
 @kernel
-def mean_ndcgs(ranked_gains, ideal_gains, query_starts, numerators, divisors, means):  # type: ignore[no-untyped-def]
+def mean_ndcgs(ranked_gains, ideal_gains, query_starts, ideal_starts, numerators, divisors, means):  # type: ignore[no-untyped-def]
     """Mean over positions i = 1..n of NDCG@i; a position whose ideal sum is 0 counts 0."""
     for q in range(len(query_starts) - 1):
         start = query_starts[q]
@@ -96,7 +96,7 @@ def mean_ndcgs(ranked_gains, ideal_gains, query_starts, numerators, divisors, me
         total = 0.0
         for i in range(n):
             reached += ranked_gains[start + i] * numerators[i] / divisors[i]
-            ideal += ideal_gains[start + i] * numerators[i] / divisors[i]
+            ideal += ideal_gains[ideal_starts[q] + i] * numerators[i] / divisors[i]
             if ideal > 0.0:
                 total += reached / ideal
         means[q] = total / n
@@ -113,8 +113,8 @@ def _tie_stop(ranked_scores, i, stop, averaged):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def average_precisions(ranked_labels, ranked_scores, query_starts, rel, averaged, cutoff, values):  # type: ignore[no-untyped-def]
-    """Sum over relevant documents of (relevant ones up to it) / rank, over the number of relevant ones; 0 if none.
+def sums_of_precisions(ranked_labels, ranked_scores, query_starts, rel, averaged, cutoff, values):  # type: ignore[no-untyped-def]
+    """Sum over relevant documents of (relevant ones up to it) / rank, to be divided by the number of relevant ones.
 
     McSherry & Najork (2008): the j-th of n tied documents, r of them relevant, is relevant with probability r / n, and
     then has (j - 1) (r - 1) / (n - 1) relevant ones of its group before it on average.
@@ -138,7 +138,7 @@ def average_precisions(ranked_labels, ranked_scores, query_starts, rel, averaged
                     total += share * (found + j * before_each + 1.0) / (i - start + j + 1)
             found += relevant
             i = end
-        values[q] = total / found if found > 0 else 0.0
+        values[q] = total
 
 
 @kernel

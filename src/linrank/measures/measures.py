@@ -86,7 +86,8 @@ class Measure:
         For NDCG, DCG and MeanNDCG: "standard" (gain 2^y - 1, divided by log2(rank + 1)), "letor" (the official scripts
         of LETOR and MSLR: the same gain, divided by log2(rank) from rank 3 on; NDCG is 0 for a list shorter than the
         cut-off), "linear" (gain y, divided by log2(rank + 1)), or "trec" (linear, with ties as in trec_eval).
-        The ideal order is of the documents given, so give all that are judged.
+        The ideal order is of all that is judged: the documents given and those known to be unretrieved; for
+        "letor", of the documents given.
         A label below 0 gains 0, so that NDCG stays between 0 and 1.
         For P: "standard" (a missing document is irrelevant) or "letor3" (0 for a list shorter than the cut-off).
     rel : float, optional
@@ -274,11 +275,11 @@ NDCG = Measure("ndcg")
 DCG = Measure("dcg")
 # Mean over positions i = 1..n of NDCG@i.
 MeanNDCG = Measure("mean_ndcg")
-# Mean over the relevant documents of the precision at their rank.
+# Mean over the relevant documents, retrieved or not, of the precision at their rank; 0 for those that are not.
 MAP = Measure("map")
 # Share of relevant documents among the first k.
 P = Measure("p")
-# Share of the relevant documents that are among the first k.
+# Share of the relevant documents, retrieved or not, that are among the first k.
 Recall = Measure("recall")
 # 1 / rank of the first relevant document; 0 if it is beyond the cut-off.
 MRR = Measure("mrr")

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 
 from linrank.arrays import Offsets, Vector
+from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import LinrankError
 from linrank.measures import measure_kernels as kernels
 from linrank.measures.measures import Measure
@@ -53,16 +54,23 @@ class RankedQueries:
     scores, labels : of the documents, each query's together
     query_starts : where each query starts in them, and where the last one ends
     docids : of the same documents, for ties that are broken by them
+    unretrieved : labels of the queries' judged documents that are not among these
     """
 
     def __init__(
-        self, scores: Vector, labels: Vector, query_starts: Offsets, docids: Sequence[str] | None = None
+        self,
+        scores: Vector,
+        labels: Vector,
+        query_starts: Offsets,
+        docids: Sequence[str] | None = None,
+        unretrieved: Unretrieved | None = None,
     ) -> None:
         self.labels = labels
         self.query_starts = query_starts
         self.sizes = np.diff(query_starts)
         self.longest = int(self.sizes.max())
         self.docids = docids
+        self.unretrieved = unretrieved
         self.kept: dict[tuple[Any, ...], Any] = {}
         self.order = np.empty(len(scores), dtype=np.int64)
         self.ranked_scores = np.empty(len(scores))
@@ -78,7 +86,7 @@ class RankedQueries:
     def _is_empty(self, measure: Measure) -> Any:
         if measure.name in ("kendall_tau", "auc"):
             return self.pair_counts(measure.rel).pairs == 0
-        best = self.best_labels()
+        best = self.best_labels() if _is_of_the_list(measure) else self.best_judged_labels()
         return best <= 0.0 if measure.rel is None else best < measure.rel
 
     @_once
@@ -131,32 +139,41 @@ class RankedQueries:
         return np.maximum.reduceat(self.labels, self.query_starts[:-1])
 
     @_once
-    def labels_descending(self) -> tuple[Vector, Offsets]:
-        """Each query's labels from the highest to the lowest, and the documents they belong to."""
-        order = np.empty_like(self.order)
-        descending = np.empty_like(self.labels)
-        order_descending(self.labels, self.query_starts, order, descending)
-        return descending, order
+    def judged(self) -> tuple[Vector, Offsets]:
+        """Each query's labels, those of documents that nothing retrieved too; and where each query starts in them."""
+        missed = self.unretrieved
+        if missed is None or not len(missed.labels):
+            return self.labels, self.query_starts
+        places = np.repeat(self.query_starts[1:], np.diff(missed.starts))
+        return np.insert(self.labels, places, missed.labels), self.query_starts + missed.starts
 
     @_once
-    def ideal_labels(self) -> Vector:
-        """Each query's labels from the highest to the lowest."""
-        descending = np.empty_like(self.labels)
+    def best_judged_labels(self) -> Vector:
+        labels, starts = self.judged()
+        return np.maximum.reduceat(labels, starts[:-1])
+
+    @_once
+    def labels_descending(self) -> tuple[Vector, Offsets]:
+        """Each query's labels from the highest to the lowest, and the documents they belong to."""
+        return _descending(self.labels, self.query_starts)
+
+    @_once
+    def ideal_gains(self, exponential: bool, of_the_list: bool) -> tuple[Vector, Offsets]:
+        """Each query's gains from the highest to the lowest, of its list or of all that is judged; and their starts."""
+        labels, starts = (self.labels, self.query_starts) if of_the_list else self.judged()
+        descending = np.empty_like(labels)
         counts = np.zeros(_MOST_GRADES, dtype=np.int64)
-        counted = kernels.count_labels_descending(self.labels, self.query_starts, counts, descending)
-        return descending if counted else self.labels_descending()[0]
+        if not kernels.count_labels_descending(labels, starts, counts, descending):
+            descending = (self.labels_descending() if labels is self.labels else _descending(labels, starts))[0]
+        gains = np.empty_like(labels)
+        kernels.fill_gains(descending, exponential, gains)
+        return gains, starts
 
     @_once
     def ranked_gains(self, exponential: bool, ties: str | None) -> Vector:
         gains = np.empty_like(self.labels)
         kernels.fill_gains(self.ranked_labels(ties), exponential, gains)
         return self.expected(gains, ties)
-
-    @_once
-    def ideal_gains(self, exponential: bool) -> Vector:
-        gains = np.empty_like(self.labels)
-        kernels.fill_gains(self.ideal_labels(), exponential, gains)
-        return gains
 
     @_once
     def discounts(self, kind: int, n_ranks: int) -> tuple[Vector, Vector]:
@@ -170,15 +187,13 @@ class RankedQueries:
 
     @_once
     def n_relevant(self, rel: float) -> Vector:
-        return np.add.reduceat((self.labels >= rel).astype(np.float64), self.query_starts[:-1])
+        """How many relevant documents each query has, retrieved or not."""
+        labels, starts = self.judged()
+        return np.add.reduceat((labels >= rel).astype(np.float64), starts[:-1])
 
-    def sums(self, ranked_values: Vector, discounts: tuple[Vector, Vector], cutoff: int | None) -> Vector:
-        """Each query's sum over the first documents of value times discount."""
-        sums = np.empty(len(self.sizes))
-        numerators, divisors = discounts
-        depth = self.longest if cutoff is None else cutoff
-        kernels.discounted_sums(ranked_values, self.query_starts, numerators, divisors, depth, sums)
-        return sums
+    def sums(self, ranked_values: Vector, discounts: tuple[Vector, Vector]) -> Vector:
+        """Each query's sum over the first documents, as many as there are discounts, of value times discount."""
+        return _discounted(ranked_values, self.query_starts, discounts)
 
     @_once
     def pair_counts(self, rel: float | None) -> PairCounts:
@@ -195,9 +210,27 @@ class RankedQueries:
         return counts
 
 
-def _discounts(ranked: RankedQueries, measure: Measure) -> tuple[Vector, Vector]:
+def _descending(labels: Vector, starts: Offsets) -> tuple[Vector, Offsets]:
+    order = np.empty(len(labels), dtype=np.int64)
+    descending = np.empty_like(labels)
+    order_descending(labels, starts, order, descending)
+    return descending, order
+
+
+def _discounted(values: Vector, starts: Offsets, discounts: tuple[Vector, Vector]) -> Vector:
+    sums = np.empty(len(starts) - 1)
+    kernels.discounted_sums(values, starts, *discounts, len(discounts[0]), sums)
+    return sums
+
+
+def _is_of_the_list(measure: Measure) -> bool:
+    """Whether only the documents that are there count: so LETOR's scripts have it, and who wins a list is its own."""
+    return measure.name == "wta" or measure.definition in ("letor", "letor3")
+
+
+def _discounts(ranked: RankedQueries, measure: Measure, longest: int) -> tuple[Vector, Vector]:
     kind = kernels.LETOR_DISCOUNT if measure.definition == "letor" else kernels.STANDARD_DISCOUNT
-    return ranked.discounts(kind, min(ranked.longest, measure.cutoff or ranked.longest))
+    return ranked.discounts(kind, min(longest, measure.cutoff or longest))
 
 
 def has_exponential_gain(measure: Measure) -> bool:
@@ -206,11 +239,16 @@ def has_exponential_gain(measure: Measure) -> bool:
 
 def _dcg(ranked: RankedQueries, measure: Measure) -> Vector:
     gains = ranked.ranked_gains(has_exponential_gain(measure), measure.ties)
-    return ranked.sums(gains, _discounts(ranked, measure), measure.cutoff)
+    return ranked.sums(gains, _discounts(ranked, measure, ranked.longest))
+
+
+def _ideal_gains(ranked: RankedQueries, measure: Measure) -> tuple[Vector, Offsets]:
+    return ranked.ideal_gains(has_exponential_gain(measure), ranked.unretrieved is None or _is_of_the_list(measure))
 
 
 def _ndcg(ranked: RankedQueries, measure: Measure) -> Vector:
-    ideal = ranked.sums(ranked.ideal_gains(has_exponential_gain(measure)), _discounts(ranked, measure), measure.cutoff)
+    gains, starts = _ideal_gains(ranked, measure)
+    ideal = _discounted(gains, starts, _discounts(ranked, measure, int(np.diff(starts).max())))
     values = _share(_dcg(ranked, measure), ideal)
     if measure.definition == "letor" and measure.cutoff is not None:
         values[ranked.sizes < measure.cutoff] = 0.0
@@ -219,12 +257,14 @@ def _ndcg(ranked: RankedQueries, measure: Measure) -> Vector:
 
 def _mean_ndcg(ranked: RankedQueries, measure: Measure) -> Vector:
     exponential = has_exponential_gain(measure)
+    ideal_gains, ideal_starts = _ideal_gains(ranked, measure)
     means = np.empty(len(ranked.sizes))
     kernels.mean_ndcgs(
         ranked.ranked_gains(exponential, measure.ties),
-        ranked.ideal_gains(exponential),
+        ideal_gains,
         ranked.query_starts,
-        *_discounts(ranked, measure),
+        ideal_starts,
+        *_discounts(ranked, measure, ranked.longest),
         means,
     )
     return means
@@ -235,7 +275,7 @@ def _hits(ranked: RankedQueries, measure: Measure) -> Vector:
     assert measure.rel is not None
     assert measure.cutoff is not None
     ones = np.ones(min(ranked.longest, measure.cutoff))
-    return ranked.sums(ranked.ranked_relevance(measure.rel, measure.ties), (ones, ones), measure.cutoff)
+    return ranked.sums(ranked.ranked_relevance(measure.rel, measure.ties), (ones, ones))
 
 
 def _p(ranked: RankedQueries, measure: Measure) -> Vector:
@@ -265,6 +305,14 @@ def _by_relevance(kernel: Callable[..., None]) -> Callable[[RankedQueries, Measu
         return values
 
     return values_of
+
+
+_sums_of_precisions = _by_relevance(kernels.sums_of_precisions)
+
+
+def _map(ranked: RankedQueries, measure: Measure) -> Vector:
+    assert measure.rel is not None
+    return _share(_sums_of_precisions(ranked, measure), ranked.n_relevant(measure.rel))
 
 
 def _err(ranked: RankedQueries, measure: Measure) -> Vector:
@@ -307,7 +355,7 @@ _VALUES: dict[str, Callable[[RankedQueries, Measure], Vector]] = {
     "ndcg": _ndcg,
     "dcg": _dcg,
     "mean_ndcg": _mean_ndcg,
-    "map": _by_relevance(kernels.average_precisions),
+    "map": _map,
     "p": _p,
     "recall": _recall,
     "mrr": _by_relevance(kernels.reciprocal_ranks),

@@ -6,14 +6,17 @@ import gzip
 import math
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 from linrank.reading.missing import MissingRule, check_missing_rule, fill_missing
@@ -64,7 +67,9 @@ def read_trec(
     Parameters
     ----------
     qrels : file of judgements
-        A document that is not judged has the label 0. None gives every document the label 0, for queries to be scored.
+        A document that is not judged has the label 0; one that is judged and that no run retrieved is no row, but
+        measures count it as missed, as trec_eval does (`RankingDataset.unretrieved`). None gives every document the
+        label 0, for queries to be scored.
     runs : files of runs by the feature's name, or a list of files, whose names without endings name the features
     missing : "error", "keep" (NaN), "query_min" or a number
         What stands for the score of a run that did not retrieve the document. "query_min" is the run's least score
@@ -75,7 +80,8 @@ def read_trec(
     -------
     RankingDataset
         Queries and their documents stand in the order of the first run that has them; document ids are kept
-        as comments `docid = …`.
+        as comments `docid = …`. Only queries that are both judged and in a run are there, as in trec_eval without -c;
+        a warning says how many others there are.
     """
     check_missing_rule(missing)
     if judged_only and qrels is None:
@@ -92,9 +98,9 @@ def read_trec(
             f"{os.fspath(qrels)}: judges none of the queries of the runs: {_some(judged)} against {_some(found)}. "
             "Use runs and qrels of the same queries."
         )
+    if qrels is not None:
+        found = _judged_queries(found, judged, judged_only=judged_only)
     pairs = [(qid, docid) for qid, docids in found.items() for docid in docids]
-    if judged_only:
-        pairs = [(qid, docid) for qid, docid in pairs if docid in judged.get(qid, {})]
     features = np.empty((len(pairs), len(columns)))
     for number, run in enumerate(columns.values()):
         features[:, number] = [run.get(qid, {}).get(docid, math.nan) for qid, docid in pairs]
@@ -108,7 +114,40 @@ def read_trec(
         comments=[f"docid = {docid}" for _, docid in pairs],
     )
     fill_missing(features, dataset.queries, missing, list(named))
-    return dataset
+    if qrels is None:
+        return dataset
+    missed = [
+        [label for docid, label in judged[qid].items() if docid not in found[qid]]
+        for qid in dataset.queries.ids.tolist()
+    ]
+    return replace(dataset, unretrieved=Unretrieved.of(missed)) if any(missed) else dataset
+
+
+def _judged_queries(
+    found: dict[str, dict[str, None]], judged: ByDocument, *, judged_only: bool
+) -> dict[str, dict[str, None]]:
+    """The queries that a mean is over; those on one side only are named, since other tools may count them."""
+    kept = {qid: docids for qid, docids in found.items() if qid in judged}
+    if judged_only:
+        kept = {qid: {docid: None for docid in docids if docid in judged[qid]} for qid, docids in kept.items()}
+        kept = {qid: docids for qid, docids in kept.items() if docids}
+    unjudged = [qid for qid in found if qid not in judged]
+    unknown = [qid for qid in judged if qid not in kept]
+    if unjudged:
+        warnings.warn(
+            f"{len(unjudged)} of the runs' {len(found)} queries are not judged and are left out: {_some(unjudged)}. "
+            "To score them, read the runs with qrels=None.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if unknown:
+        warnings.warn(
+            f"{len(unknown)} of {len(judged)} judged queries have no document here and are left out: {_some(unknown)}. "
+            "Means are over the others, as trec_eval's without -c; with -c, and in ir_measures, such queries count 0.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return kept
 
 
 def write_run(path: PathLike, dataset: RankingDataset, scores: Any, tag: str = "linrank") -> None:
@@ -229,7 +268,8 @@ def _named(runs: Mapping[str, PathLike] | Sequence[PathLike]) -> dict[str, PathL
 
 
 def _some(queries: Iterable[str]) -> str:
-    return ", ".join(repr(qid) for qid, _ in zip(queries, range(3), strict=False)) + ", …"
+    first = [repr(qid) for qid, _ in zip(queries, range(4), strict=False)]
+    return ", ".join(first if len(first) < 4 else [*first[:3], "…"])
 
 
 def _require_word(text: str, what: str) -> None:
