@@ -4,6 +4,9 @@ import math
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,7 +125,7 @@ def test_names_may_be_given():
         ([1.0, 2.0], r"x_i has shape \(2,\), but the model has 3 features"),
         ([[1.0, 2.0, 3.0]] * 2, r"x_i has shape \(2, 3\)"),
         ([1.0, np.nan, 2.0], "x_i: feature 'body' is not a finite number"),
-        ({"title": 1.0, "age": 2.0}, "x_i has no feature 'body', which the model has; it has title, age"),
+        ({"title": 1.0, "age": 2.0}, "x_i has no feature 'body', which the model has a weight for; it has title, age"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(x_i, message):
@@ -133,3 +136,22 @@ def test_rows_that_do_not_fit_are_refused(x_i, message):
 def test_models_without_weights_are_refused():
     with pytest.raises(LinrankError, match="a RandomForest has no weights to explain by"):
         explain(RandomForest(), [1.0], [2.0])
+
+
+ROW = {"age": [4.0], "url": ["x"], "title": [1.0]}
+
+
+@pytest.mark.parametrize(
+    "x_i", [pd.DataFrame(ROW), pl.DataFrame(ROW), pa.table(ROW)], ids=["pandas", "polars", "arrow"]
+)
+def test_a_table_of_one_row_is_read_by_its_names(x_i):
+    model = LinearModel(np.array([2.0, 0.0, -1.0]), ("title", "body", "age"))
+    told = explain(model, x_i, {"age": 3.0, "title": 0.5})
+    assert [(part.feature, part.amount) for part in told.contributions] == [("title", 1.0), ("age", -1.0)]
+    with pytest.raises(LinrankError, match="there is no column 'title', which the model has a weight for; there are c"):
+        explain(model, pd.DataFrame([[1.0, 2.0, 3.0]], columns=["c", "b", "a"]), [1.0, 2.0, 3.0])
+
+
+def test_a_series_without_names_is_read_by_position():
+    model = LinearModel(np.array([2.0, 5.0]), ("1", "2"))
+    assert explain(model, pd.Series([1.0, 0.0]), [0.0, 1.0]).difference == -3.0

@@ -1,6 +1,10 @@
 import json
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, make_ranking
-from linrank.dataset.scaling import fit_scaling
+from linrank.dataset.scaling import fit_scaling, scaling_named
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -46,8 +50,81 @@ def test_a_trained_ranker_becomes_a_model():
     assert model.parameters["C"] == 0.25
     np.testing.assert_array_equal(model.predict(data.features), ranker.predict(data.features))
     np.testing.assert_allclose(model.predict(sparse.csr_array(data.features)), ranker.predict(data.features))
-    with pytest.raises(LinrankError, match="the model has 4 features, but the data has 3"):
+    with pytest.raises(LinrankError, match=r"the model has 4 features, but the data has shape \(200, 3\)"):
         model.predict(data.features[:, :3])
+
+
+def frames(columns):
+    """The same columns as tables of every kind."""
+    frame = pd.DataFrame(columns)
+    return {
+        "pandas": frame,
+        "polars": pl.DataFrame(columns),
+        "lazy polars": pl.LazyFrame(columns),
+        "arrow": pa.table(columns),
+        "nullable pandas": frame.convert_dtypes(),
+    }
+
+
+KINDS = list(frames({"a": [1.0]}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scaling", ["none", "standard", "query"])
+def test_columns_are_found_by_their_names(kind, scaling):
+    data, _ = make_ranking(4, 5, 3)
+    model = LinearModel(np.array([1.0, 0.0, -2.0]), ("a", "b", "c"), scaling_named(scaling, data))
+    expected = model.predict(data.features, data.queries)
+    a, b, c = data.features.T.tolist()
+    for columns in ({"a": a, "b": b, "c": c}, {"c": c, "url": ["x"] * len(a), "a": a}):
+        table = frames(columns)[kind]
+        np.testing.assert_array_equal(model.predict(table, qid=data.qid), expected)
+    renamed = frames({"a": a, "b": b, "C": c})[kind]
+    with pytest.raises(
+        LinrankError, match=r"no column 'c', which the model has a weight for; there are a, b, C\. Name"
+    ):
+        model.predict(renamed, qid=data.qid)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_says_which_column_cannot_be_used(kind):
+    model = LinearModel(np.array([1.0, 0.0]), ("a", "b"))
+    with pytest.raises(LinrankError, match=r"column 'a' holds .*, not numbers\. Encode it as for training\."):
+        model.predict(frames({"a": ["x"], "b": [1.0]})[kind])
+    with pytest.raises(LinrankError, match=r"feature 'a' is nan in row 1, and has a weight\. Fill it in"):
+        model.predict(frames({"a": [0.0, None], "b": [1.0, 2.0]})[kind])
+    assert model.predict(frames({"a": [0.0, 3.0], "b": [None, 2.0]})[kind]).tolist() == [0, 3]
+    assert LinearModel(np.zeros(2), ("a", "b")).predict(frames({"x": ["y", "z"]})[kind]).tolist() == [0, 0]
+
+
+def test_columns_without_names_are_taken_by_position():
+    model = LinearModel(np.array([1.0, 10.0]), ("a", "b"))
+    for X in ([[1.0, 2.0]], pd.DataFrame([[1.0, 2.0]]), sparse.csr_array([[1.0, 2.0]])):
+        assert model.predict(X).tolist() == [21]
+    with pytest.raises(LinrankError, match=r"the model has 2 features, but the data has shape \(1, 3\)\."):
+        model.predict(pd.DataFrame([[1.0, 2.0, 3.0]]))
+    with pytest.raises(LinrankError, match="the column 0 has a int for a name, and others have text"):
+        model.predict(pd.DataFrame([[1.0, 2.0]], columns=["a", 0]))
+    with pytest.raises(LinrankError, match="there are 2 columns 'a'; the model has one"):
+        model.predict(pd.DataFrame([[1.0, 2.0, 3.0]], columns=["a", "a", "b"]))
+    with pytest.raises(LinrankError, match=r"no column '1', .* to take the columns by position, pass an array\."):
+        LinearModel(np.ones(2), ("1", "2")).predict(pd.DataFrame({"a": [1.0], "b": [2.0]}))
+
+
+def test_a_missing_value_matters_only_in_a_feature_with_a_weight():
+    X = np.array([[1.0, np.nan, 2.0], [np.nan, 0.0, 1.0]])
+    assert LinearModel(np.array([0.0, 0.0, 3.0]), ("a", "b", "c")).predict(X).tolist() == [6, 3]
+    with pytest.raises(LinrankError, match="feature 'a' is nan in row 1, and has a weight"):
+        LinearModel(np.array([1.0, 0.0, 3.0]), ("a", "b", "c")).predict(sparse.csr_array(X))
+
+
+def test_a_dataset_knows_its_names_and_queries():
+    data, weights = make_ranking(4, 5, 3)
+    named = replace(data, feature_names=("a", "b", "c"))
+    model = LinearModel(weights, ("c", "a", "b"), fit_scaling("query", data))
+    expected = model.predict(data.features[:, [2, 0, 1]], data.queries)
+    np.testing.assert_array_equal(model.predict(named), expected)
+    np.testing.assert_array_equal(model.predict(data), model.predict(data.features, data.queries))
 
 
 def test_the_fingerprint_tells_data_apart():

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from linrank.arrays import Vector
 from linrank.dataset.scaling import QueryScaling
 from linrank.errors import LinrankError
 from linrank.model import LinearModel
+from linrank.reading.named_columns import columns_by_name, named_table
 
 _MOST_PRINTED = 20
 
@@ -115,7 +117,8 @@ def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | No
     model : LinearModel, or a fitted linear ranker
         One that scales features by query is refused: there a document's scaled features depend on its whole query.
     x_i, x_j : the features of the two documents
-        A row each: array, list, sparse row of one, or a mapping (a pandas Series too) from names to values.
+        A row each: array, list or sparse row of one, by position; or by name a mapping (a pandas Series too) from
+        names to values, or a pandas, polars or Arrow table of one row. Features without a weight may be left out.
     feature_names : one name a feature, optional
         Otherwise the model's.
 
@@ -144,7 +147,12 @@ def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | No
         raise LinrankError(
             f"there are {len(names)} feature names, but {linear.n_features} features. Pass one name a feature."
         )
-    return explain_rows(linear.raw_weights(), _row(x_i, names, "x_i"), _row(x_j, names, "x_j"), names)
+    weights = linear.raw_weights()
+    needed = weights != 0
+    above, below = _row(x_i, names, needed, "x_i"), _row(x_j, names, needed, "x_j")
+    # A feature without a weight may be missing: it has no part in the difference.
+    known = np.flatnonzero(np.isfinite(above) & np.isfinite(below)).tolist()
+    return explain_rows(weights[known], above[known], below[known], [names[feature] for feature in known])
 
 
 def explain_rows(weights: Vector, above: Vector, below: Vector, names: Sequence[str]) -> Explanation:
@@ -169,10 +177,12 @@ def _linear_model(model: Any) -> LinearModel:
     return made
 
 
-def _row(row: Any, names: Sequence[str], which: str) -> Vector:
-    """One document's features as float64, in the order of the names."""
-    if isinstance(row, Mapping) or hasattr(row, "keys"):
-        row = _by_name(row, names, which)
+def _row(row: Any, names: Sequence[str], needed: NDArray[np.bool_], which: str) -> Vector:
+    """One document's features as float64, in the order of the names; NaN where one that is not needed is not there."""
+    if isinstance(row, Mapping) or _has_text_keys(row):
+        row = _by_name(row, names, needed, which)
+    elif named_table(row) is not None:
+        row = np.where(needed, columns_by_name(row, names, needed), np.nan)
     values = np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64)
     if values.ndim == 2 and values.shape[0] == 1:
         values = values[0]
@@ -180,15 +190,24 @@ def _row(row: Any, names: Sequence[str], which: str) -> Vector:
         raise LinrankError(
             f"{which} has shape {values.shape}, but the model has {len(names)} features. Pass one row of features."
         )
-    if not np.isfinite(values).all():
-        missing = names[int(np.flatnonzero(~np.isfinite(values))[0])]
-        raise LinrankError(f"{which}: feature {missing!r} is not a finite number. Fill it in as for training.")
+    missing = np.flatnonzero(needed & ~np.isfinite(values))
+    if len(missing):
+        raise LinrankError(
+            f"{which}: feature {names[missing[0]]!r} is not a finite number. Fill it in as for training."
+        )
     return values
 
 
-def _by_name(row: Any, names: Sequence[str], which: str) -> list[Any]:
+def _has_text_keys(row: Any) -> bool:
+    """Whether it is a row by name, as a pandas Series whose index is the names of the columns."""
+    return hasattr(row, "keys") and np.ndim(row) == 1 and all(isinstance(key, str) for key in row.keys())  # noqa: SIM118
+
+
+def _by_name(row: Any, names: Sequence[str], needed: NDArray[np.bool_], which: str) -> list[Any]:
     named = {str(name): row[name] for name in row.keys()}  # noqa: SIM118 - a Series iterates over its values
-    absent = [name for name in names if name not in named]
+    absent = [name for name, asked in zip(names, needed.tolist(), strict=True) if asked and name not in named]
     if absent:
-        raise LinrankError(f"{which} has no feature {absent[0]!r}, which the model has; it has {', '.join(named)}.")
-    return [named[name] for name in names]
+        raise LinrankError(
+            f"{which} has no feature {absent[0]!r}, which the model has a weight for; it has {', '.join(named)}."
+        )
+    return [named.get(name, np.nan) for name in names]

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from linrank._version import __version__
 from linrank.arrays import Vector
-from linrank.dataset.features import scores_of
+from linrank.dataset.features import as_features, scores_of
 from linrank.dataset.queries import Queries
+from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling, folded
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
+from linrank.reading.named_columns import columns_by_name
 
 FORMAT = "linrank-model"
 SCHEMA_VERSION = 1
@@ -67,16 +70,45 @@ class LinearModel:
     def n_features(self) -> int:
         return len(self.weights)
 
-    def predict(self, X: Any, queries: Queries | None = None) -> Vector:
-        """Scores, in the order of the rows; higher is better. Scaling by query needs the queries."""
-        if X.shape[1] != self.n_features:
+    def predict(self, X: Any, queries: Queries | None = None, *, qid: Any = None) -> Vector:
+        """Scores, in the order of the rows; higher is better.
+
+        Parameters
+        ----------
+        X : RankingDataset, array, CSR matrix, or pandas, polars or Arrow table
+            Columns that have names are found by them, whatever their order: those with a weight must be there, others
+            may be left out or come on top. Without names they are taken by position, and their number must fit.
+        queries, qid : which row belongs to which query, or its id; only where the model scales by query, and never
+            for a dataset, which knows
+        """
+        if isinstance(X, RankingDataset):
+            X, queries = X.with_columns(self.feature_names).features, X.queries
+        else:
+            X = columns_by_name(X, self.feature_names, self.weights != 0)
+            X = X if sparse.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.n_features:
             raise LinrankError(
-                f"the model has {self.n_features} features, but the data has {X.shape[1]}. "
+                f"the model has {self.n_features} features, but the data has shape {X.shape}. "
                 "Use data with the same columns; for svmlight text, pass n_features."
             )
         if self.scaling is not None:
-            X = self.scaling.apply(X, queries)
-        return scores_of(X, self.weights)
+            X = self.scaling.apply(X, Queries.from_ids(qid) if qid is not None else queries)
+        scores = scores_of(X, self.weights)
+        return self._scores_of_needed(X) if np.isnan(scores).any() else scores
+
+    def _scores_of_needed(self, X: Any) -> Vector:
+        """The scores where something is missing, which only matters in a feature that has a weight."""
+        needed = np.flatnonzero(self.weights)
+        values = as_features(X[:, needed]).to_dense()
+        scores = scores_of(values, self.weights[needed])
+        if np.isnan(scores).any():
+            row = int(np.flatnonzero(np.isnan(scores))[0])
+            bad = np.flatnonzero(~np.isfinite(values[row]))[0]
+            raise LinrankError(
+                f"feature {self.feature_names[needed[bad]]!r} is {values[row, bad]} in row {row}, and has a weight. "
+                "Fill it in as for training."
+            )
+        return scores
 
     def raw_weights(self) -> Vector:
         """The weights that rank unscaled features as the model ranks scaled ones."""
