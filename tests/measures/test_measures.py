@@ -240,3 +240,19 @@ def test_document_ids_are_needed_only_where_scores_are_tied():
 def test_a_mean_of_skipped_queries_only_is_nan():
     assert math.isnan(NDCG(empty="skip")([0, 0], [1, 2], qid=[1, 1]))
     assert math.isnan(PairwiseAccuracy([1, 1], [1, 2], qid=[1, 1]))
+
+
+def test_plain_labels_are_measured_with_their_queries():
+    labels, scores, qid = [2, 0, 1, 1], [0.1, 0.4, 0.3, 0.3], ["a", "b", "a", "b"]
+    judgements = Judgements.from_arrays(labels, qid=qid)
+    expected = evaluate(scores, judgements, "ndcg@1,3,5,10 map mrr")
+    given_plainly = evaluate(scores, labels, qid=qid)
+    assert given_plainly.mean == expected.mean
+    assert given_plainly.query_ids.tolist() == ["a", "b"]
+    assert (NDCG @ 10).mean(scores, labels, qid) == expected.mean[NDCG @ 10]
+    assert (NDCG @ 10).per_query(scores, labels, group=[2, 2]).tolist() != expected.per_query[NDCG @ 10].tolist()
+    assert evaluate(scores, labels, NDCG(definition="trec"), qid=qid, docids=list("wxyz")).measures
+    with pytest.raises(LinrankError, match=r"labels do not say which they are of\. Pass qid"):
+        MAP.mean(scores, labels)
+    with pytest.raises(LinrankError, match="a dataset knows its queries"):
+        MAP.mean(scores, judgements, qid)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, keep_missing, read_data
 from linrank.files import replacing
+from linrank.measures import DEFAULT_MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.measures import Evaluation
-
-DEFAULT_MEASURES = "ndcg@1,3,5,10 map mrr"
 
 _MEASURES_HELP = """\
 measures, as NAME(options)@CUT-OFF:

@@ -23,7 +23,7 @@ from linrank.measures.measures import (
     PairwiseAccuracy,
     Recall,
 )
-from linrank.measures.parsing import parse_measure, parse_measures
+from linrank.measures.parsing import DEFAULT_MEASURES, parse_measure, parse_measures
 
 if TYPE_CHECKING:
     from linrank.measures.evaluation import Evaluation, evaluate
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AUC",
     "DCG",
+    "DEFAULT_MEASURES",
     "ERR",
     "MAP",
     "MRR",

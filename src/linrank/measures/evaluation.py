@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, for_kernels
 from linrank.errors import LinrankError
-from linrank.measures.judgements import Judged
+from linrank.measures.judgements import Judged, judged
 from linrank.measures.measures import Measure
-from linrank.measures.parsing import parse_measures
+from linrank.measures.parsing import DEFAULT_MEASURES, parse_measures
 from linrank.measures.ranked_queries import RankedQueries, has_exponential_gain
 from linrank.measures.significance import bootstrap_interval
 from linrank.threads import number_of_threads
@@ -90,7 +90,14 @@ def _or_none(value: float) -> float | None:
 
 
 def evaluate(
-    scores: Any, dataset: Judged, measures: str | Measure | Iterable[str | Measure], *, n_threads: int | None = None
+    scores: Any,
+    dataset: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    docids: Any = None,
+    n_threads: int | None = None,
 ) -> Evaluation:
     """Evaluate scores by several measures, sorting each query once.
 
@@ -98,9 +105,11 @@ def evaluate(
     ----------
     scores : array of shape (n_documents,)
         In the order of the dataset's rows; higher is better. Infinite ones are fine, NaN is an error.
-    dataset : RankingDataset or Judgements
+    dataset : RankingDataset or Judgements, or labels, one a row
     measures : Measure, text, or several of them
-        Such as `[NDCG @ 10, MAP]` or "ndcg@1,3,5,10 map".
+        Such as `[NDCG @ 10, MAP]` or "ndcg@1,3,5,10 map mrr", the default.
+    qid, group : with plain labels, the query of each row, or the sizes of consecutive queries
+    docids : with plain labels, one text a row, for ties that are broken by them
     n_threads : int, optional
         All available ones unless given. The result is the same to the last bit for any number.
 
@@ -110,6 +119,7 @@ def evaluate(
         With `per_query`, `mean` and `interval`.
     """
     wanted = parse_measures(measures)
+    dataset = judged(dataset, qid, group, docids)
     queries = dataset.queries
     _check_measures(wanted, dataset)
     checked = _checked_scores(scores, queries.n_documents)

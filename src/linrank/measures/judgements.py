@@ -63,3 +63,18 @@ class Judgements:
         if docids is not None and len(docids) != dataset.n_documents:
             raise LinrankError(f"there are {len(docids)} document ids, but {dataset.n_documents} rows. Pass one a row.")
         return cls(dataset.labels, dataset.queries, None if docids is None else [str(docid) for docid in docids])
+
+
+def judged(dataset: Any, qid: Any = None, group: Any = None, docids: Any = None) -> Judged:
+    """What to measure by: a dataset or Judgements as they are, or plain labels with the queries they are of."""
+    known: Judged = dataset
+    if not hasattr(dataset, "queries"):
+        if qid is None and group is None:
+            raise LinrankError(
+                "a measure is a mean over queries, and labels do not say which they are of. "
+                "Pass qid (one value a row) or group (one size a query)."
+            )
+        known = Judgements.from_arrays(dataset, qid=qid, group=group, docids=docids)
+    elif qid is not None or group is not None or docids is not None:
+        raise LinrankError("a dataset knows its queries and documents. Leave out qid, group and docids.")
+    return known

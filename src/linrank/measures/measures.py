@@ -13,7 +13,6 @@ from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
     from linrank.arrays import Vector
-    from linrank.measures.judgements import Judged
 
 Empty: TypeAlias = Literal[0, 1, "skip"]
 Parameter: TypeAlias = str | float
@@ -191,13 +190,7 @@ class Measure:
                 f"call {self.written}(labels, scores, qid=qid) for a value, "
                 f"or {self.written}(parameter=value) for a variant, not both."
             )
-        if qid is None:
-            raise LinrankError(
-                f"{self} is a mean over queries. Pass qid, one value a row that tells the queries apart."
-            )
-        from linrank.measures.judgements import Judgements
-
-        return self.mean(scores, Judgements.from_arrays(labels, qid=qid))
+        return self.mean(scores, labels, qid)
 
     def _varied(self, changes: dict[str, Any]) -> Measure:
         for parameter, value in changes.items():
@@ -208,29 +201,34 @@ class Measure:
             kept.pop("ties")
         return Measure(self.name, self.cutoff, **{**kept, **changes})
 
-    def per_query(self, scores: Any, dataset: Judged, *, n_threads: int | None = None) -> Vector:
+    def per_query(
+        self, scores: Any, dataset: Any, qid: Any = None, *, group: Any = None, n_threads: int | None = None
+    ) -> Vector:
         """Return the value of each query, in order of `dataset.queries`; NaN for a skipped one.
 
         Parameters
         ----------
         scores : array of shape (n_documents,)
             In the order of the dataset's rows; higher is better. Infinite ones are fine, NaN is an error.
-        dataset : RankingDataset or Judgements
+        dataset : RankingDataset or Judgements, or labels, one a row
+        qid, group : with plain labels, the query of each row, or the sizes of consecutive queries
         n_threads : int, optional
             All available ones unless given. The result is the same to the last bit for any number.
         """
         from linrank.measures.evaluation import evaluate
 
-        return evaluate(scores, dataset, self, n_threads=n_threads).per_query[self]
+        return evaluate(scores, dataset, self, qid=qid, group=group, n_threads=n_threads).per_query[self]
 
-    def mean(self, scores: Any, dataset: Judged, *, n_threads: int | None = None) -> float:
+    def mean(
+        self, scores: Any, dataset: Any, qid: Any = None, *, group: Any = None, n_threads: int | None = None
+    ) -> float:
         """Return the mean over queries that are not skipped, NaN if all are; pairwise accuracy's is over all pairs.
 
         Takes the same parameters as `per_query`.
         """
         from linrank.measures.evaluation import evaluate
 
-        return evaluate(scores, dataset, self, n_threads=n_threads).mean[self]
+        return evaluate(scores, dataset, self, qid=qid, group=group, n_threads=n_threads).mean[self]
 
     @property
     def written(self) -> str:

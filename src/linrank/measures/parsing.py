@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 from linrank.errors import LinrankError
 from linrank.measures.measures import FAMILIES, PARAMETERS, Measure, nearest
 
+# What scores are measured by unless told.
+DEFAULT_MEASURES = "ndcg@1,3,5,10 map mrr"
+
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _TOKEN = re.compile(rf"\s*(?:(?P<number>{_NUMBER})|(?P<word>[a-z][\w-]*)|(?P<mark>[(),=@]))", re.IGNORECASE)
 
