@@ -10,7 +10,18 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "linrank"
 
 # Modules that import no stage, the stages from left to right, and what stands on top of them all.
-FOUNDATION = ["arrays", "compiled", "drawing", "errors", "files", "ordering", "threads", "_version"]
+FOUNDATION = [
+    "arrays",
+    "compiled",
+    "drawing",
+    "errors",
+    "files",
+    "named_weights",
+    "ordering",
+    "showing",
+    "threads",
+    "_version",
+]
 STAGES = [
     "dataset",
     "reading",

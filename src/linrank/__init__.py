@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from linrank.estimators.sparse_rank import SparseRank
     from linrank.estimators.tree_rankers import GradientBoostedTrees, RandomForest
     from linrank.experiments.feature_path import feature_path
+    from linrank.experiments.weight_intervals import weight_intervals
     from linrank.explaining import explain
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
@@ -84,6 +85,7 @@ _HOMES = {
     "read_trec": "reading.trec",
     "save_dataset": "dataset.storage",
     "verify_dataset": "dataset.storage",
+    "weight_intervals": "experiments.weight_intervals",
 }
 
 __all__ = [
@@ -130,6 +132,7 @@ __all__ = [
     "read_trec",
     "save_dataset",
     "verify_dataset",
+    "weight_intervals",
 ]
 
 

@@ -16,6 +16,7 @@ from linrank.dataset.scaling import QueryScaling
 from linrank.errors import LinrankError
 from linrank.model import LinearModel
 from linrank.reading.named_columns import columns_by_name, named_table
+from linrank.showing import text_table
 
 _MOST_PRINTED = 20
 
@@ -75,14 +76,7 @@ class Explanation:
             others = math.fsum(part.amount for part in self.contributions[len(shown) :])
             rows.append((f"{n_others} more", "", "", "", f"{others:+.6g}"))
         rows.append(("difference of scores", "", "", "", f"{self.difference:+.6g}"))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if place else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        )
+        return text_table(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

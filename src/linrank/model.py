@@ -21,13 +21,14 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling, folded
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
+from linrank.named_weights import NamedWeights
 from linrank.reading.named_columns import columns_by_name
 
 FORMAT = "linrank-model"
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:
     """score(x) = weights . x, with x scaled first where the model has a scaling.
 
@@ -113,6 +114,19 @@ class LinearModel:
     def raw_weights(self) -> Vector:
         """The weights that rank unscaled features as the model ranks scaled ones."""
         return folded(self.weights, self.scaling)
+
+    def named_weights(self) -> NamedWeights:
+        """The weights by name, the largest first: on features as they are given, or as scaled within each query."""
+        weights = self.weights if isinstance(self.scaling, QueryScaling) else self.raw_weights()
+        return NamedWeights(self.feature_names, weights)
+
+    def __repr__(self) -> str:
+        weights = self.named_weights()
+        used = f"{weights.n_used} of {self.n_features} features"
+        return f"LinearModel({self.method or 'linear'}, {used}: {weights.first(5)})"
+
+    def _repr_html_(self) -> str:
+        return self.named_weights()._repr_html_()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON, whole or not at all."""

@@ -261,6 +261,26 @@ class RankingDataset:
             digest.update(f"{len(name)} ".encode() + name)
         return f"sha256:{digest.hexdigest()}"
 
+    def __len__(self) -> int:
+        """The number of documents, one a row."""
+        return self.n_documents
+
+    def to_frame(self, *, label: str = "label", qid: str = "qid", docid: str = "docid", weight: str = "weight") -> Any:
+        """The dataset as a pandas DataFrame, one row a document; `linrank.read` makes a dataset of it again.
+
+        Parameters
+        ----------
+        label, qid, docid, weight : what the columns beside the features are called
+        """
+        from linrank.dataset.dataset_frame import to_frame
+
+        return to_frame(self, label=label, qid=qid, docid=docid, weight=weight)
+
+    def _repr_html_(self) -> str:
+        from linrank.dataset.dataset_frame import first_rows_html
+
+        return first_rows_html(self)
+
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
         return (

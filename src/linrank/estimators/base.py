@@ -21,6 +21,7 @@ from linrank.errors import LinrankError
 from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
 from linrank.model import LinearModel
+from linrank.named_weights import NamedWeights
 from linrank.solvers.solution import Solution
 
 
@@ -243,6 +244,12 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         ndarray of shape (n_documents,)
         """
         return scores_of(self._rows(X), self.coef_)
+
+    @property
+    def weights_(self) -> NamedWeights:
+        """The weights by name, the largest first; prints as a table, `weights_.to_series()` is a pandas Series."""
+        check_is_fitted(self)
+        return NamedWeights(self._names, self.coef_)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The trained weights as a `LinearModel`, which can be saved; `extra` overrides its fields."""

@@ -15,6 +15,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ScalingChoice, choose_scaling, folded, scaled, scaling_named
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
+from linrank.experiments.path_views import draw_path, path_frame, path_html
 from linrank.measures import Measure, bootstrap_interval, parse_measure
 from linrank.model import LinearModel
 from linrank.objective.concave_penalties import MCP, usual_size
@@ -29,7 +30,7 @@ from linrank.solvers.solution import Journal
 FORMULA = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureStep:
     """One point of the curve: the weights, and how well they rank."""
 
@@ -66,8 +67,11 @@ class FeatureStep:
         low, high = bootstrap_interval(values, level=level)
         return low, high
 
+    def __repr__(self) -> str:
+        return f"FeatureStep({self.n_features} of {len(self.weights)} features, mean {self.mean:.4f}, l1 {self.l1:.6g})"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FeaturePath:
     """The curve, from no features to many.
 
@@ -117,6 +121,27 @@ class FeaturePath:
                 (step for step in allowed if step.mean >= best.mean - best.standard_error), key=lambda step: step.cost
             )
         return best
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with one row for each number of features: quality, interval, cost and which they are."""
+        return path_frame(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw quality against number of features with matplotlib, on `ax` or new axes, which are returned."""
+        return draw_path(self, ax)
+
+    def __repr__(self) -> str:
+        steps = self.by_size()
+        if not steps:
+            return f"FeaturePath(no feature of {len(self.feature_names)} has a weight)"
+        best, near = self.select_features(), self.select_features(one_se=True)
+        return (
+            f"FeaturePath({self.measure} {best.mean:.4f} with {best.n_features} of {len(self.feature_names)} features, "
+            f"{near.mean:.4f} with {near.n_features}; from {steps[0].n_features} to {steps[-1].n_features} features)"
+        )
+
+    def _repr_html_(self) -> str:
+        return path_html(self)
 
     def to_model(self, step: FeatureStep) -> LinearModel:
         """A step as a model; features with no weight stay in it, with weight 0."""

@@ -42,7 +42,7 @@ Watch: TypeAlias = Callable[[Iteration, Vector], object]
 """Called after each iteration with the weights there; a true answer stops the solver."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The weights found, and how good they are known to be.
 
@@ -73,6 +73,14 @@ class Solution:
             gradient_norm=line.gradient_norm,
             certified_gap=line.certified_gap,
             estimated_gap=line.gap * abs(line.value),
+        )
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "not converged"
+        bound = f", at most {self.certified_gap:.1e} above the least" if np.isfinite(self.certified_gap) else ""
+        return (
+            f"Solution({state}: {self.message}; f {self.value:.6e}{bound}, "
+            f"{self.iterations} iterations, {np.count_nonzero(self.weights)} of {len(self.weights)} weights not 0)"
         )
 
 

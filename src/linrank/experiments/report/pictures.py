@@ -80,7 +80,10 @@ def _leaderboard(figure: Any, board: Leaderboard) -> None:
 
 def draw_curve(figure: Any, curve: FeatureCurve) -> None:
     """Quality against features, with the band of its interval."""
-    axes = figure.add_subplot()
+    draw_curve_on(figure.add_subplot(), curve)
+
+
+def draw_curve_on(axes: Any, curve: FeatureCurve) -> None:
     sizes = [point.n_features for point in curve.points]
     lows = [point.mean if point.low is None else point.low for point in curve.points]
     highs = [point.mean if point.high is None else point.high for point in curve.points]

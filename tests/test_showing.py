@@ -1,0 +1,135 @@
+"""What a notebook and a terminal show of datasets, models and paths: short, by name, and safe as HTML."""
+
+import sys
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import linrank
+from linrank import LinearModel, LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
+from linrank.named_weights import NamedWeights
+
+WIDE = 10_000
+
+
+@pytest.fixture(scope="module")
+def data():
+    made, _ = make_ranking(20, 6, 4, density=0.7)
+    return made
+
+
+@pytest.fixture(scope="module")
+def path():
+    made, _ = make_ranking(30, 8, 6, n_informative=3)
+    return feature_path(made.features, made.labels, qid=made.qid, cv=3, n_steps=8)
+
+
+def test_a_dataset_has_the_length_of_its_rows(data):
+    assert len(data) == data.n_documents == 120
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_a_dataset_becomes_a_frame_and_a_dataset_again(data, layout):
+    features = data.features.toarray() if layout == "dense" else data.features
+    comments = [f"docid = d{row}" for row in range(len(data))]
+    full = RankingDataset.from_arrays(
+        features,
+        data.labels,
+        qid=data.qid,
+        feature_names=["bm25", "age", "url", "pr"],
+        comments=comments,
+        document_weights=np.arange(len(data)),
+    )
+    frame = full.to_frame()
+    assert list(frame.columns) == ["qid", "label", "docid", "weight", "bm25", "age", "url", "pr"]
+    again = linrank.read(frame, docid="docid", weight="weight")
+    np.testing.assert_array_equal(again.features, data.features.toarray())
+    np.testing.assert_array_equal(again.document_weights, full.document_weights)
+    assert again.labels.tolist() == full.labels.tolist()
+    assert again.docids == full.docids
+    assert again.qid.tolist() == full.qid.tolist()
+
+
+def test_a_frame_does_not_mix_up_columns_of_one_name():
+    data = RankingDataset.from_arrays(np.eye(2), [0, 1], qid=[1, 1], feature_names=["label", "b"])
+    with pytest.raises(LinrankError, match=r"a feature is called 'label', .* such as to_frame\(label='label_'\)"):
+        data.to_frame()
+    assert list(data.to_frame(label="grade").columns) == ["qid", "grade", "label", "b"]
+
+
+def test_what_is_shown_is_short_however_many_numbers_there_are(path):
+    wide, _ = make_ranking(3, 4, WIDE, density=0.01)
+    model = LinearModel(np.arange(WIDE, dtype=float), tuple(f"f{n}" for n in range(WIDE)), method="ranksvm")
+    ranker = RankSVM().fit(wide.features, wide.labels, qid=wide.qid)
+    for thing in (wide, model, path, path.steps[-1], ranker, ranker.solution_, ranker.weights_):
+        assert len(repr(thing)) < 1000, type(thing)
+        if not isinstance(thing, RankSVM) and hasattr(thing, "_repr_html_"):
+            assert len(thing._repr_html_()) < 4000, type(thing)
+    assert repr(model) == (
+        "LinearModel(ranksvm, 9999 of 10000 features: f9999 9999, f9998 9998, f9997 9997, f9996 9996, f9995 9995, …)"
+    )
+    assert repr(ranker.solution_).startswith("Solution(converged: ")
+
+
+def test_names_are_never_taken_for_html(data):
+    named = replace(data, feature_names=("<script>", "b", "c", "d"))
+    model = LinearModel(np.ones(4), named.feature_names)
+    for thing in (named, model, model.named_weights()):
+        assert "<script>" not in thing._repr_html_()
+        assert "&lt;script&gt;" in thing._repr_html_()
+
+
+def test_weights_are_a_mapping_by_name_the_largest_first(data):
+    frame = pd.DataFrame(data.features.toarray(), columns=["bm25", "age", "url", "pr"])
+    ranker = RankSVM().fit(frame, data.labels, qid=data.qid)
+    weights = ranker.weights_
+    assert isinstance(weights, NamedWeights)
+    assert dict(weights) == dict(zip(frame.columns, ranker.coef_.tolist(), strict=True))
+    assert [abs(weight) for weight in weights.values()] == sorted(map(abs, ranker.coef_), reverse=True)
+    assert weights.to_series().to_dict() == dict(weights)
+    assert next(iter(weights)) in str(weights).splitlines()[1]
+    assert list(ranker.to_model().named_weights().items()) == list(weights.items())
+    assert not hasattr(RankSVM(), "weights_")
+    assert list(RankSVM().fit(data.features, data.labels, qid=data.qid).weights_.keys() - set("1234")) == []
+
+
+def test_weights_say_how_many_are_not_shown():
+    weights = NamedWeights([f"f{n}" for n in range(50)], np.maximum(np.arange(50.0) - 10, 0))
+    assert repr(weights).splitlines()[-1] == "and 19 smaller, 11 of weight 0"
+    with pytest.raises(LinrankError, match="two features are called 'a'"):
+        NamedWeights(["a", "a"], np.ones(2))
+
+
+def test_a_path_is_a_frame_with_a_row_for_each_size(path):
+    frame = path.to_frame()
+    steps = path.by_size()
+    assert frame["n_features"].tolist() == [step.n_features for step in steps]
+    assert frame["ndcg@10"].tolist() == [step.mean for step in steps]
+    assert (frame["low"] <= frame["ndcg@10"]).all()
+    assert [len(names) for names in frame["features"]] == frame["n_features"].tolist()
+    assert "ndcg@10" in repr(path)
+    assert path._repr_html_().count("<tr>") == len(steps) + 1
+
+
+def test_a_path_is_drawn_on_axes(path):
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    assert path.plot(axes) is axes
+    line = axes.get_lines()[0]
+    assert line.get_xdata().tolist() == [step.n_features for step in path.by_size()]
+    own = path.plot()
+    assert own.get_ylabel() == "ndcg@10"
+    plt.close(own.figure)
+
+
+def test_what_is_not_installed_is_named(data, path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for make in (data.to_frame, path.to_frame, NamedWeights(["a"], np.ones(1)).to_series):
+        with pytest.raises(LinrankError, match=r"needs pandas, .* pip install 'linrank\[pandas\]'"):
+            make()
