@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from linrank.estimators.rank_net import LambdaRank, RankNet
     from linrank.estimators.rank_svm import RankSVM
     from linrank.estimators.rank_svm_cv import RankSVMCV
+    from linrank.estimators.ranking_scorer import ranking_scorer
     from linrank.estimators.reg_rank_svm import RegRankSVM
     from linrank.estimators.rs_rank import RSRank
     from linrank.estimators.sampled_pair_sgd import SampledPairSGD
@@ -81,6 +82,7 @@ _HOMES = {
     "open_dataset": "dataset.storage",
     "parse_measure": "measures",
     "parse_measures": "measures",
+    "ranking_scorer": "estimators.ranking_scorer",
     "read": "reading.read",
     "read_trec": "reading.trec",
     "save_dataset": "dataset.storage",
@@ -128,6 +130,7 @@ __all__ = [
     "open_dataset",
     "parse_measure",
     "parse_measures",
+    "ranking_scorer",
     "read",
     "read_trec",
     "save_dataset",

@@ -18,6 +18,7 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import difference_of_units
 from linrank.errors import LinrankError
+from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
 from linrank.model import LinearModel
@@ -75,6 +76,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             can watches after each iteration
         """
         check_kinds(self)
+        check_search(qid)
         self._check()
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
         if self._compares_weights() and (difference := difference_of_units(dataset)):
@@ -115,7 +117,8 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if qid is None and group is None:
             if self.fitted_by_query_:
                 raise LinrankError(
-                    "NDCG needs to know which documents belong together. Pass qid (one value a row) or group."
+                    "NDCG needs to know which documents belong together. Pass qid (one value a row) or group; in a "
+                    f"search or cross-validation of scikit-learn, {ROUTING} passes it on."
                 )
             group = [len(scores)]
         queries = Queries.from_ids(qid) if group is None else Queries.from_sizes(group, len(scores))
@@ -244,6 +247,12 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         ndarray of shape (n_documents,)
         """
         return scores_of(self._rows(X), self.coef_)
+
+    @property
+    def intercept_(self) -> float:
+        """0: a constant changes no order. For tools that read linear models, such as SHAP's `LinearExplainer`."""
+        check_is_fitted(self)
+        return 0.0
 
     @property
     def weights_(self) -> NamedWeights:
