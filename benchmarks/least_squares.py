@@ -320,7 +320,7 @@ def part_quality(_):
     print("|---|---|---|---:|---:|---:|")
     rankers = (
         ("PairwiseRidgeCV, 50 gammas", "NDCG@10, leaving out each query", PairwiseRidgeCV()),
-        ("PairwiseRidgeCV, 50 gammas", "squared error, the same", PairwiseRidgeCV(eval_measure="squared_error")),
+        ("PairwiseRidgeCV, 50 gammas", "squared error, the same", PairwiseRidgeCV(measure="squared_error")),
         ("RankSVMCV, 26 values of C", "NDCG@10, 5 folds", RankSVMCV()),
     )
     for name in ("OHSUMED", "MQ2008"):

@@ -25,6 +25,10 @@ class DataFormatError(LinrankError):
         return type(self), (self.source, self.line, str(self).removeprefix(f"{place}: "))
 
 
+class UnknownSettingError(LinrankError, TypeError):
+    """A setting or argument that there is not; the message says what it is called here."""
+
+
 class MissingDependencyError(LinrankError, ImportError):
     """An optional library that is not installed; the message says what to install."""
 

@@ -158,7 +158,7 @@ def test_impossible_settings_are_refused_before_any_work():
         with pytest.raises(LinrankError, match=message):
             ranker.fit(None, None)
     with pytest.raises(LinrankError, match="nonsense"):
-        PairwiseRidgeCV(eval_measure="nonsense").fit(X, Y, qid=QID)
+        PairwiseRidgeCV(measure="nonsense").fit(X, Y, qid=QID)
 
 
 def test_too_many_features_for_a_matrix_are_refused_with_a_remedy(monkeypatch):
@@ -219,7 +219,7 @@ def test_leaving_out_a_query_is_training_without_it(pair_weight, large, monkeypa
     part = DATA.subset(np.arange(6))
     gammas = [0.5, 50.0]
     models = {
-        measure: PairwiseRidgeCV(gammas, eval_measure=measure, pair_weight=pair_weight).fit(
+        measure: PairwiseRidgeCV(gammas, measure=measure, pair_weight=pair_weight).fit(
             part.features, part.labels, qid=part.qid
         )
         for measure in ("ndcg@10", "squared_error")
@@ -244,7 +244,7 @@ def _cut(data, block_bytes):
 
 def test_the_best_gamma_is_chosen_and_trained_with():
     noisy, _ = make_ranking(30, 10, 40, n_informative=3, noise=3.0, skew=False)
-    model = PairwiseRidgeCV(eval_measure="squared_error").fit(noisy.features, noisy.labels, qid=noisy.qid)
+    model = PairwiseRidgeCV(measure="squared_error").fit(noisy.features, noisy.labels, qid=noisy.qid)
     assert model.measures_.shape == (50, 30)
     assert model.gammas_[np.argmax(model.mean_measure_)] == model.gamma_
     assert 0 < np.argmax(model.mean_measure_) < 49
@@ -255,9 +255,7 @@ def test_the_best_gamma_is_chosen_and_trained_with():
     for k in (0, 20, 49):
         path = PairwiseRidge(model.gammas_[k]).fit(noisy.features, noisy.labels, qid=noisy.qid).coef_
         np.testing.assert_allclose(model.coef_path_[k], path, rtol=1e-6, atol=1e-9)
-    plainer = PairwiseRidgeCV(eval_measure="squared_error", one_se=True).fit(
-        noisy.features, noisy.labels, qid=noisy.qid
-    )
+    plainer = PairwiseRidgeCV(measure="squared_error", one_se=True).fit(noisy.features, noisy.labels, qid=noisy.qid)
     assert plainer.gamma_ > model.gamma_
     best = np.argmax(model.mean_measure_)
     reached = plainer.mean_measure_[plainer.gammas_ == plainer.gamma_]

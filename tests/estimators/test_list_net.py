@@ -158,7 +158,7 @@ def test_an_unfinished_fit_warns():
         ({"tol": -1.0}, "tol=-1.0"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"n_threads": 0}, "n_threads=0"),
-        ({"eval_measure": "quality"}, "quality"),
+        ({"measure": "quality"}, "quality"),
     ],
 )
 def test_what_cannot_work_is_refused(settings, message):

@@ -236,7 +236,7 @@ def test_it_stops_where_the_gradient_is_a_share_of_that_at_zero():
 
 def test_with_an_eval_set_and_no_patience_the_best_point_on_it_is_kept():
     train, vali = DATA.split(0.3, 0.7)
-    model = LambdaRank(1e3, eval_measure="map").fit(
+    model = LambdaRank(1e3, measure="map").fit(
         train.features, train.labels, qid=train.qid, eval_set=(vali.features, vali.labels), eval_qid=vali.qid
     )
     assert len(model.eval_history_) == len(model.history_)

@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> None:
         cv=arguments.cv,
         one_se=arguments.one_se,
         random_state=arguments.seed,
-        eval_measure=arguments.measure,
+        measure=arguments.measure,
         progress=None if arguments.json else lambda line: console().print(str(line)),
         **given_parameters(arguments),
     )

@@ -18,6 +18,7 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import difference_of_units
 from linrank.errors import LinrankError
+from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
@@ -43,6 +44,26 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Whether documents may have weights."""
     history_: tuple[Any, ...]
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = answering(cls.__init__)  # type: ignore[method-assign]
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change settings by name, as scikit-learn does; one that there is not is answered by ours."""
+        own = {name: value for name, value in settings.items() if "__" not in name}
+        nested = {name: value for name, value in settings.items() if "__" in name}
+        changed: Self = super().set_params(**in_our_words(type(self).__name__, own, list(self.get_params())), **nested)
+        return changed
+
+    @property
+    def feature_importances_(self) -> Any:
+        """Not there: weights and trees have measures of their own, which the error names."""
+        raise AttributeError(f"{type(self).__name__} has no feature_importances_; {self._importances()}")
+
+    def _importances(self) -> str:
+        return "the trees are in model_, with what their library knows of its features."
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -61,6 +82,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         eval_set: Any = None,
         eval_qid: Any = None,
         eval_group: Any = None,
+        **others: Any,
     ) -> Self:
         """Train on documents X with labels y, or on a `RankingDataset`.
 
@@ -75,6 +97,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         eval_set : list of (X, y), with `eval_qid` or `eval_group` for each, or of RankingDatasets: what a ranker that
             can watches after each iteration
         """
+        refuse_in_fit(self, others)
         check_kinds(self)
         check_search(qid)
         self._check()
@@ -247,6 +270,12 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         ndarray of shape (n_documents,)
         """
         return scores_of(self._rows(X), self.coef_)
+
+    def _importances(self) -> str:
+        return (
+            "a linear ranker has weights: weights_ by name, coef_ in order; linrank.weight_intervals(ranker, data) has "
+            "them in units that features share."
+        )
 
     @property
     def intercept_(self) -> float:

@@ -39,9 +39,9 @@ class FacRankSVM(MinimizingRanker):
     max_seconds : float, default=None
         Stop after this time, at the last point.
     patience : int, default=None
-        With an `eval_set`: stop after this many epochs without a better `eval_measure` on the last set, and keep the
+        With an `eval_set`: stop after this many epochs without a better `measure` on the last set, and keep the
         best weights.
-    eval_measure : str, default="ndcg@10"
+    measure : str, default="ndcg@10"
     random_state : int, RandomState or None, default=0
         Seeds the vectors to start from and the order in which queries are visited. Both are drawn by what is in the
         rows, so they do not depend on the order of the rows.
@@ -61,7 +61,7 @@ class FacRankSVM(MinimizingRanker):
         Their `gap` is the share of the objective by which the epoch lowered it.
     solution_ : Solution
     eval_history_ : list of list of float
-        The `eval_measure` on each set of `eval_set`, epoch by epoch.
+        The `measure` on each set of `eval_set`, epoch by epoch.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class FacRankSVM(MinimizingRanker):
         max_iter: int = 200,
         max_seconds: float | None = None,
         patience: int | None = None,
-        eval_measure: str = "ndcg@10",
+        measure: str = "ndcg@10",
         random_state: Any = 0,
         progress: Callable[[Iteration], object] | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class FacRankSVM(MinimizingRanker):
         self.max_iter = max_iter
         self.max_seconds = max_seconds
         self.patience = patience
-        self.eval_measure = eval_measure
+        self.measure = measure
         self.random_state = random_state
         self.progress = progress
 

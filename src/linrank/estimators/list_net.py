@@ -33,9 +33,9 @@ class ListNet(SmoothRanker):
     max_seconds : float, default=None
         Stop after this time, at the last point.
     patience : int, default=None
-        With an `eval_set`: stop after this many iterations without a better `eval_measure` on the last set, and keep
+        With an `eval_set`: stop after this many iterations without a better `measure` on the last set, and keep
         the best weights.
-    eval_measure : str, default="ndcg@10"
+    measure : str, default="ndcg@10"
     warm_start : bool, default=False
         Start from the last `coef_`.
     n_threads : int, default=None
@@ -54,7 +54,7 @@ class ListNet(SmoothRanker):
     history_ : tuple of Iteration
     solution_ : Solution
     eval_history_ : list of list of float
-        The `eval_measure` on each set of `eval_set`, iteration by iteration.
+        The `measure` on each set of `eval_set`, iteration by iteration.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
     max_iter: int
     max_seconds: float | None = None
     patience: int | None = None
-    eval_measure: str = "ndcg@10"
+    measure: str = "ndcg@10"
     warm_start: bool = False
     n_threads: int | None = None
     progress: Callable[[Iteration], object] | None = None
@@ -37,7 +37,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         """Minimise it, from given weights or from none, and return the solution."""
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
-        watching = Patience(validation, parse_measure(self.eval_measure), self.patience)
+        watching = Patience(validation, parse_measure(self.measure), self.patience)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         with Threads(self.n_threads) as executor:
             objective = self._objective(dataset, executor)

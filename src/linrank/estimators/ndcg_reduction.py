@@ -94,8 +94,8 @@ class NDCGReduction(Ranker):
         self.max_pairs = max_pairs
 
     # Without sample_weight, which scikit-learn would otherwise take to be supported.
-    def fit(  # type: ignore[override]
-        self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, query_weight: Any = None
+    def fit(
+        self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, query_weight: Any = None, **others: Any
     ) -> Self:
         """Train on documents X with labels y, or on a `RankingDataset`.
 
@@ -107,7 +107,7 @@ class NDCGReduction(Ranker):
         group : sizes of consecutive queries, in place of qid
         query_weight : one weight a query, in order of first appearance
         """
-        return super().fit(X, y, qid, group=group, query_weight=query_weight)
+        return super().fit(X, y, qid, group=group, query_weight=query_weight, **others)
 
     def _check(self) -> None:
         check_choice("pair_features", self.pair_features, ("difference", "concatenated"))

@@ -181,7 +181,7 @@ class PairwiseRidgeCV(PairwiseRidge):
     Parameters
     ----------
     gammas : sequence of float, default=50 values from 10^-3 to 10^7
-    eval_measure : str, default="ndcg@10"
+    measure : str, default="ndcg@10"
         What gamma is chosen by, on the left-out scores: a measure of ranking, or "squared_error" for the objective's
         own loss (with a minus, so that higher is better).
     one_se : bool, default=False
@@ -209,7 +209,7 @@ class PairwiseRidgeCV(PairwiseRidge):
         self,
         gammas: Sequence[float] = DEFAULT_GAMMAS,
         *,
-        eval_measure: str = "ndcg@10",
+        measure: str = "ndcg@10",
         one_se: bool = False,
         pair_weight: str = "document",
         n_threads: int | None = None,
@@ -217,7 +217,7 @@ class PairwiseRidgeCV(PairwiseRidge):
     ) -> None:
         super().__init__(pair_weight=pair_weight, n_threads=n_threads, progress=progress)
         self.gammas = gammas
-        self.eval_measure = eval_measure
+        self.measure = measure
         self.one_se = one_se
 
     def _check(self) -> None:
@@ -227,12 +227,12 @@ class PairwiseRidgeCV(PairwiseRidge):
             raise LinrankError(f"gammas={self.gammas}; use one or more positive numbers.")
         for gamma in gammas:
             check_gamma("gammas", gamma)
-        if self.eval_measure != SQUARED_ERROR:
-            parse_measure(self.eval_measure)
+        if self.measure != SQUARED_ERROR:
+            parse_measure(self.measure)
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         gammas = np.sort(np.asarray(self.gammas, dtype=np.float64))
-        measure = None if self.eval_measure == SQUARED_ERROR else parse_measure(self.eval_measure)
+        measure = None if self.measure == SQUARED_ERROR else parse_measure(self.measure)
         check_matrix(dataset.n_features, "choose gamma by GridSearchCV with QueryKFold")
         with Threads(self.n_threads) as executor:
             objective = self._objective(dataset, executor).with_penalty(L2(float(gammas[0])))

@@ -24,7 +24,7 @@ class RankNet(SmoothRanker):
     ----------
     C : float, default=1.0
         Weight of the loss, which is a sum over pairs.
-    penalty, tol, max_iter, max_seconds, patience, eval_measure, warm_start, n_threads, progress
+    penalty, tol, max_iter, max_seconds, patience, measure, warm_start, n_threads, progress
         As for `ListNet`.
 
     Attributes
@@ -57,7 +57,7 @@ class LambdaRank(SmoothRanker):
     b = 1 / log2(1 + rank) in the order of the present scores; of equal scores the lower label is ranked first. The
     weights omega are taken anew at each step, and held while its gradient is computed. So this is not the minimisation
     of a fixed function: the objective may rise when the order changes, it has no certified minimum, and the weights
-    kept are the best ones met: by NDCG on the training data, or by `eval_measure` on the last set of `eval_set`.
+    kept are the best ones met: by NDCG on the training data, or by `measure` on the last set of `eval_set`.
 
     A step goes along the gradient to the least point of a parabola that lies above the objective with omega held, which
     therefore falls: there is no learning rate, and it cannot diverge. Along a gradient the largest feature goes first:
@@ -74,8 +74,8 @@ class LambdaRank(SmoothRanker):
     max_seconds : float, default=None
         Stop after this time.
     patience : int, default=None
-        With an `eval_set`: stop after this many steps without a better `eval_measure` on the last set.
-    eval_measure : str, default="ndcg@10"
+        With an `eval_set`: stop after this many steps without a better `measure` on the last set.
+    measure : str, default="ndcg@10"
     warm_start : bool, default=False
         Start from the last `coef_`, and not from zero.
     n_threads : int, default=None
@@ -92,7 +92,7 @@ class LambdaRank(SmoothRanker):
     history_ : tuple of Iteration
     solution_ : Solution
     eval_history_ : list of list of float
-        The `eval_measure` on each set of `eval_set`, step by step.
+        The `measure` on each set of `eval_set`, step by step.
 
     Examples
     --------
@@ -116,13 +116,13 @@ class LambdaRank(SmoothRanker):
         max_iter: int = 300,
         max_seconds: float | None = None,
         patience: int | None = None,
-        eval_measure: str = "ndcg@10",
+        measure: str = "ndcg@10",
         warm_start: bool = False,
         n_threads: int | None = None,
         progress: Callable[[Iteration], object] | None = None,
     ) -> None:
         super().__init__(
-            C, tol=tol, max_iter=max_iter, max_seconds=max_seconds, patience=patience, eval_measure=eval_measure,
+            C, tol=tol, max_iter=max_iter, max_seconds=max_seconds, patience=patience, measure=measure,
             warm_start=warm_start, n_threads=n_threads, progress=progress,
         )  # fmt: skip
 

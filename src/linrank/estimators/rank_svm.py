@@ -63,9 +63,9 @@ class RankSVM(MinimizingRanker):
     sums : {"auto", "direct", "tree"}, default="auto"
         How sums over pairs are computed: one running sum a label, or a tree over labels; the same result.
     patience : int, default=None
-        With an `eval_set`: stop after this many iterations without a better `eval_measure` on the last set, and keep
+        With an `eval_set`: stop after this many iterations without a better `measure` on the last set, and keep
         the best weights.
-    eval_measure : str, default="ndcg@10"
+    measure : str, default="ndcg@10"
     warm_start : bool, default=False
         Start from the last `coef_`.
     n_threads : int, default=None
@@ -84,7 +84,7 @@ class RankSVM(MinimizingRanker):
     history_ : tuple of Iteration
     solution_ : Solution
     eval_history_ : list of list of float
-        The `eval_measure` on each set of `eval_set`, iteration by iteration.
+        The `measure` on each set of `eval_set`, iteration by iteration.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class RankSVM(MinimizingRanker):
         max_seconds: float | None = None,
         sums: str = "auto",
         patience: int | None = None,
-        eval_measure: str = "ndcg@10",
+        measure: str = "ndcg@10",
         warm_start: bool = False,
         n_threads: int | None = None,
         progress: Callable[[Iteration], object] | None = None,
@@ -128,7 +128,7 @@ class RankSVM(MinimizingRanker):
         self.max_seconds = max_seconds
         self.sums = sums
         self.patience = patience
-        self.eval_measure = eval_measure
+        self.measure = measure
         self.warm_start = warm_start
         self.n_threads = n_threads
         self.progress = progress

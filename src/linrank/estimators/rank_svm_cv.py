@@ -37,8 +37,8 @@ class RankSVMCV(RankSVM):
         Choose the smallest C whose measure is within one standard error (over queries) of the best: a plainer model.
     random_state : int, default=0
         Seed of the folds.
-    loss, penalty, l1_ratio, pairs, solver, tol, max_iter, sums, eval_measure, n_threads, progress
-        As for `RankSVM`; `eval_measure` is what C is chosen by.
+    loss, penalty, l1_ratio, pairs, solver, tol, max_iter, sums, measure, n_threads, progress
+        As for `RankSVM`; `measure` is what C is chosen by.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class RankSVMCV(RankSVM):
         tol: float | None = None,
         max_iter: int = 100,
         sums: str = "auto",
-        eval_measure: str = "ndcg@10",
+        measure: str = "ndcg@10",
         n_threads: int | None = None,
         progress: Any = None,
     ) -> None:
         super().__init__(
             loss=loss, penalty=penalty, l1_ratio=l1_ratio, pairs=pairs, solver=solver, tol=tol, max_iter=max_iter,
-            sums=sums, eval_measure=eval_measure, n_threads=n_threads, progress=progress,
+            sums=sums, measure=measure, n_threads=n_threads, progress=progress,
         )  # fmt: skip
         self.Cs = Cs
         self.cv = cv
@@ -89,7 +89,7 @@ class RankSVMCV(RankSVM):
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
-        measure = parse_measure(self.eval_measure)
+        measure = parse_measure(self.measure)
         with Threads(self.n_threads) as executor:
             if validation:
                 self.measures_ = self._measure_path(dataset, validation[-1], Cs, measure, executor)

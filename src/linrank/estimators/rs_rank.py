@@ -44,9 +44,9 @@ class RSRank(MinimizingRanker):
     max_seconds : float, default=None
         Stop after this time, at the last point.
     patience : int, default=None
-        With an `eval_set`: stop after this many steps without a better `eval_measure` on the last set, and keep the
+        With an `eval_set`: stop after this many steps without a better `measure` on the last set, and keep the
         best weights: the paper chooses the number of steps so.
-    eval_measure : str, default="ndcg@10"
+    measure : str, default="ndcg@10"
     warm_start : bool, default=False
         Start from the last `coef_`, and not from zero.
     n_threads : int, default=None
@@ -63,7 +63,7 @@ class RSRank(MinimizingRanker):
     history_ : tuple of Iteration
     solution_ : Solution
     eval_history_ : list of list of float
-        The `eval_measure` on each set of `eval_set`, step by step.
+        The `measure` on each set of `eval_set`, step by step.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class RSRank(MinimizingRanker):
         max_iter: int = 1000,
         max_seconds: float | None = None,
         patience: int | None = None,
-        eval_measure: str = "ndcg@10",
+        measure: str = "ndcg@10",
         warm_start: bool = False,
         n_threads: int | None = None,
         progress: Callable[[Iteration], object] | None = None,
@@ -102,7 +102,7 @@ class RSRank(MinimizingRanker):
         self.max_iter = max_iter
         self.max_seconds = max_seconds
         self.patience = patience
-        self.eval_measure = eval_measure
+        self.measure = measure
         self.warm_start = warm_start
         self.n_threads = n_threads
         self.progress = progress
