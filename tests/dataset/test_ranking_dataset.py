@@ -53,11 +53,14 @@ def test_arrays_in_the_right_form_are_not_copied():
     assert data.features is X
 
 
-def test_a_data_frame_brings_its_names():
-    pandas = pytest.importorskip("pandas")
-    data = RankingDataset.from_arrays(pandas.DataFrame(X, columns=["bm25", "age"]), Y, qid=[1] * 6)
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_table_brings_its_names(library):
+    module = pytest.importorskip(library)
+    table = (module.table if library == "pyarrow" else module.DataFrame)({"bm25": X[:, 0], "age": X[:, 1]})
+    data = RankingDataset.from_arrays(table, Y, qid=[1] * 6)
     assert data.feature_names == ("bm25", "age")
     assert data.names == ("bm25", "age")
+    np.testing.assert_array_equal(data.features, X)
     assert RankingDataset.from_arrays(X, Y, qid=[1] * 6).names == ("1", "2")
 
 

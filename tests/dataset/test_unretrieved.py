@@ -11,6 +11,7 @@ from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import DataFormatError, LinrankError
 from linrank.measures import Recall
+from linrank.reading.write_svmlight import write_svmlight
 
 MISSED = {"a": [2.0, 1.0], "b": [], "c": [3.0], "d": [0.0, -1.0, 1.5]}
 
@@ -83,3 +84,8 @@ def test_a_file_whose_labels_lead_astray_is_refused(tmp_path, monkeypatch, array
     save_dataset(some_data(), path)
     with pytest.raises(DataFormatError, match="damaged: its labels of documents that nothing retrieved do not belong"):
         open_dataset(path)
+
+
+def test_text_that_cannot_hold_them_says_so(tmp_path):
+    with pytest.warns(UserWarning, match=r"no place for the labels of 6 judged documents .* Save as \.linrank"):
+        write_svmlight(tmp_path / "data.txt", some_data())

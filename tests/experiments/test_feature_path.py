@@ -1,6 +1,8 @@
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
@@ -241,3 +243,16 @@ def test_held_out_queries_do_not_take_part_in_the_scaling():
     other = feature_path(train, None, eval_set=(wild, test.labels), **settings)
     for a, b in zip(usual.steps, other.steps, strict=True):
         np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_the_columns_of_held_out_data_are_found_by_name():
+    train, test = (
+        replace(part, feature_names=tuple(f"f{j}" for j in range(part.n_features))) for part in DATA.split(0.7, 0.3)
+    )
+    settings = {"n_steps": 5}
+    usual = feature_path(train, eval_set=test, **settings).steps[-1]
+    frame = pd.DataFrame(test.features, columns=test.names)[list(reversed(test.names))]
+    moved = feature_path(train, eval_set=(frame, test.labels), eval_qid=test.qid, **settings).steps[-1]
+    np.testing.assert_array_equal(moved.held_out, usual.held_out)
+    with pytest.raises(LinrankError, match="the eval_set: there is no column 'f0'"):
+        feature_path(train, eval_set=replace(test, feature_names=DATA.names), **settings)

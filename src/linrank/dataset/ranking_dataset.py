@@ -86,7 +86,8 @@ class RankingDataset:
         document_weights, query_weights : non-negative numbers, one a row and one a query
         """
         if feature_names is None and hasattr(X, "columns"):
-            feature_names = [str(name) for name in X.columns]
+            # An Arrow table's `columns` are the columns themselves.
+            feature_names = [str(name) for name in getattr(X, "column_names", X.columns)]
         features = _checked_features(X)
         n_rows = int(features.shape[0])
         if (qid is None) == (group is None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -277,7 +278,8 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             "them in units that features share."
         )
 
-    @property
+    # Cached, so that a ranker that has one sets it.
+    @cached_property
     def intercept_(self) -> float:
         """0: a constant changes no order. For tools that read linear models, such as SHAP's `LinearExplainer`."""
         check_is_fitted(self)

@@ -164,13 +164,13 @@ class FeaturePath:
 
 def feature_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     qid: Any = None,
     group: Any = None,
     max_features: int | None = None,
     cv: int | None = None,
-    eval_set: tuple[Any, Any] | None = None,
+    eval_set: tuple[Any, Any] | RankingDataset | None = None,
     eval_qid: Any = None,
     costs: Sequence[float] | None = None,
     relaxed: bool = True,
@@ -192,10 +192,11 @@ def feature_path(
 
     Parameters
     ----------
-    X, y, qid, group : as for `RankSVM.fit`
+    X, y, qid, group : as for `RankSVM.fit`: arrays, or a RankingDataset alone
     max_features : stop the path where a model has more
     cv : number of folds of whole queries to measure each step on queries it was not trained on
-    eval_set, eval_qid : held-out data (X, y) and its query ids, in place of `cv`
+    eval_set, eval_qid : held-out data (X, y) and its query ids, or a RankingDataset, in place of `cv`; columns with
+        names are found by them
     costs : what each feature costs in the engine, such as milliseconds; the penalty is weighted by it
     relaxed : refit each set of features without shrinkage (RankSVM with C = 1)
     measure : what the curve shows
@@ -335,14 +336,17 @@ def _held_out(
     how: _PathSettings,
     measure: Measure,
     cv: int | None,
-    eval_set: tuple[Any, Any] | None,
+    eval_set: tuple[Any, Any] | RankingDataset | None,
     eval_qid: Any,
     scaling: str,
     random_state: int,
 ) -> NDArray[np.float64] | None:
     """The measure of each held-out query at each step; the last step of a path that ended early stands for the rest."""
     if eval_set is not None:
-        pairs = [(dataset, RankingDataset.from_arrays(*eval_set, qid=eval_qid))]
+        given = (
+            eval_set if isinstance(eval_set, RankingDataset) else RankingDataset.from_arrays(*eval_set, qid=eval_qid)
+        )
+        pairs = [(dataset, given.with_columns(dataset.names, "the eval_set"))]
     elif cv is not None:
         pairs = list(dataset.folds(cv, random_state))
     else:
@@ -374,9 +378,7 @@ def _checked_costs(costs: Sequence[float] | None, n_features: int) -> Vector:
     return prices
 
 
-def _check_settings(
-    n_steps: int, smallest: float, l1_ratio: float, cv: int | None, eval_set: tuple[Any, Any] | None
-) -> None:
+def _check_settings(n_steps: int, smallest: float, l1_ratio: float, cv: int | None, eval_set: object) -> None:
     if n_steps < 2 or not 0 < smallest < 1:
         raise LinrankError(f"n_steps={n_steps}, smallest={smallest}: use at least 2 steps, down to a share below 1.")
     if not 0 < l1_ratio <= 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,15 @@ def write_svmlight(path: str | os.PathLike[str], dataset: RankingDataset, *, zer
     """Write `label qid:id feature:value … # comment`, the shortest decimals that read back exactly.
 
     Zeros are left out of sparse data and written in dense data. The format has no place for feature names and weights:
-    they are not written.
+    they are not written; nor are labels of documents that nothing retrieved, which is said by a warning.
     """
+    if dataset.unretrieved is not None:
+        warnings.warn(
+            f"text has no place for the labels of {len(dataset.unretrieved.labels)} judged documents that nothing "
+            "retrieved: measures on it will not count them as missed. Save as .linrank to keep them.",
+            UserWarning,
+            stacklevel=2,
+        )
     ids = [str(query) for query in dataset.queries.ids.tolist()]
     for query in ids:
         if not query or any(letter.isspace() or letter == "#" for letter in query):
