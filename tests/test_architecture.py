@@ -16,6 +16,7 @@ FOUNDATION = [
     "drawing",
     "errors",
     "files",
+    "memory",
     "named_weights",
     "ordering",
     "showing",

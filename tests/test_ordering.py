@@ -29,6 +29,7 @@ def scored_queries(draw):
     if draw(st.booleans()):
         scores.sort()
     scores[scores == scores.max(initial=0)] = draw(st.sampled_from([np.inf, -np.inf, 0.0, -0.0]))
+    scores[rng.random(len(scores)) < draw(st.sampled_from([0.0, 0.0, 0.1, 0.9, 1.0]))] = np.nan
     return scores, offsets_from_sizes(np.array(sizes))
 
 

@@ -14,8 +14,8 @@ _SHORT_RUN = 8
 def order_ascending(scores, query_starts, order, sorted_scores):  # type: ignore[no-untyped-def]
     """Write the rows of each query in ascending order of score, equal scores in the order given, and their scores.
 
-    `query_starts`, `order` and `sorted_scores` index into `scores`, which must hold no NaN. O(l log l) for a query of
-    l documents, O(l) where it is in order already.
+    `query_starts`, `order` and `sorted_scores` index into `scores`. NaN comes last. O(l log l) for a query of l
+    documents, O(l) where it is in order already.
     """
     for row in range(query_starts[0], query_starts[-1]):
         sorted_scores[row] = scores[row]
@@ -25,7 +25,7 @@ def order_ascending(scores, query_starts, order, sorted_scores):  # type: ignore
 
 @kernel
 def order_descending(scores, query_starts, order, sorted_scores):  # type: ignore[no-untyped-def]
-    """Like `order_ascending`, from the highest score to the lowest, equal scores still in the order given."""
+    """Like `order_ascending`, from the highest score to the lowest; equal scores in the order given, NaN last, too."""
     for row in range(query_starts[0], query_starts[-1]):
         sorted_scores[row] = -scores[row]
         order[row] = row
@@ -55,6 +55,8 @@ def _sort(keys, rows, other_keys, other_rows):  # type: ignore[no-untyped-def]
         in_order += 1
     if in_order >= n:
         return
+    # What follows counts on an order in which any two keys compare.
+    n = _put_nan_last(keys, rows, other_keys, other_rows)
     whole = n - n % _SHORT_RUN
     for start in range(0, whole, _SHORT_RUN):
         _sort_short(keys, rows, start, _SHORT_RUN, other_keys, other_rows)
@@ -73,6 +75,29 @@ def _sort(keys, rows, other_keys, other_rows):  # type: ignore[no-untyped-def]
         for i in range(n):
             keys[i] = other_keys[i]
             rows[i] = other_rows[i]
+
+
+@kernel
+def _put_nan_last(keys, rows, other_keys, other_rows):  # type: ignore[no-untyped-def]
+    """Move the keys that are NaN behind the others, each kind in the order given; return how many others there are."""
+    n = len(keys)
+    n_nan = 0
+    for i in range(n):
+        n_nan += int(keys[i] != keys[i])
+    if n_nan == 0:
+        return n
+    ahead, behind = 0, n - n_nan
+    for i in range(n):
+        is_nan = int(keys[i] != keys[i])
+        place = behind if is_nan else ahead
+        other_keys[place] = keys[i]
+        other_rows[place] = rows[i]
+        behind += is_nan
+        ahead += 1 - is_nan
+    for i in range(n):
+        keys[i] = other_keys[i]
+        rows[i] = other_rows[i]
+    return n - n_nan
 
 
 @kernel

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from linrank.arrays import Indices, Offsets, Vector, for_kernels
 from linrank.compiled import kernel, summing_kernel
+from linrank.dataset.sound_rows import narrow, sound_csr
 from linrank.errors import LinrankError
 
 # Columns are numbered in 32 bits: half the memory of 64, and enough.
@@ -114,9 +115,12 @@ Features: TypeAlias = DenseFeatures | SparseFeatures
 
 
 def as_features(X: Any) -> Features:
-    """View a C-ordered array or a CSR matrix as features; anything else is converted, never changed."""
+    """View a C-ordered array or a CSR matrix as features; anything else is converted, never changed.
+
+    Every matrix comes through here before a kernel sees it, and its indices are checked.
+    """
     if sparse.issparse(X):
-        return _from_csr(X.tocsr())
+        return _from_csr(X)
     values = np.asarray(X)
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
@@ -134,16 +138,11 @@ def _from_csr(matrix: Any) -> SparseFeatures:
         raise LinrankError(
             f"{matrix.shape[1]} features; at most {_MOST_COLUMNS} can be told apart. Hash them to fewer."
         )
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    values = matrix.data
+    sound = sound_csr(matrix)
+    values = sound.data
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
-    # One index type only, so that each kernel is compiled once.
-    columns = matrix.indices.astype(np.int32, copy=False)
-    starts = matrix.indptr.astype(np.int64, copy=False)
-    return SparseFeatures(for_kernels(values), for_kernels(columns), for_kernels(starts), int(matrix.shape[1]))
+    return SparseFeatures(for_kernels(values), *narrow(sound.indices, sound.indptr), int(sound.shape[1]))
 
 
 # One row after the other: the processor foresees a single stream of memory, and fetches it ahead. Several rows at a

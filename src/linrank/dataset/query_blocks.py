@@ -70,8 +70,10 @@ class QueryBlock:
 def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> list[QueryBlock]:
     """Cut a dataset into blocks of at most `block_bytes` of features; a larger query is a block of its own.
 
-    The blocks are views where each query's rows stand together already, and follow one another in grouped order.
+    The blocks are views where each query's rows stand together already, and follow one another in grouped order. Data
+    that no method can train on is refused.
     """
+    dataset.check_trainable()
     features = dataset.grouped_features()
     queries = dataset.queries
     labels = for_kernels(queries.grouped(dataset.labels))

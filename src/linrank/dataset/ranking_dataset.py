@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,10 @@ from scipy import sparse
 from linrank.arrays import Vector
 from linrank.dataset.features import Features, as_features
 from linrank.dataset.queries import Queries
+from linrank.dataset.sound_rows import sound_csr
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
+from linrank.dataset.width import check_room
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -59,6 +62,9 @@ class RankingDataset:
     document_weights: Vector | None = None
     query_weights: Vector | None = None
     unretrieved: Unretrieved | None = None
+
+    def __post_init__(self) -> None:
+        check_room(self.n_features)
 
     @classmethod
     def from_arrays(
@@ -157,6 +163,17 @@ class RankingDataset:
     def names(self) -> tuple[str, ...]:
         """The feature names, or their numbers from 1 where they have none."""
         return self.feature_names or tuple(str(number + 1) for number in range(self.n_features))
+
+    def check_trainable(self) -> None:
+        """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once."""
+        if self._training_fault:
+            raise LinrankError(self._training_fault)
+
+    @cached_property
+    def _training_fault(self) -> str | None:
+        from linrank.dataset.trainable import training_fault
+
+        return training_fault(self)
 
     def grouped_features(self) -> Features:
         """The features with each query's rows together: a view where they stand so already."""
@@ -316,11 +333,7 @@ def _docid(comment: str) -> str:
 
 def _checked_features(X: Any) -> Any:
     if sparse.issparse(X):
-        matrix = sparse.csr_array(X)
-        if not matrix.has_canonical_format:
-            # Every reader may count on ascending columns without repeats; the caller's matrix stays as it is.
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        matrix = sparse.csr_array(sound_csr(X))
         return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
     values = np.asarray(X)
     if values.ndim != 2:

@@ -59,9 +59,10 @@ class ColumnScaling:
     def apply(self, X: Any, queries: Queries | None = None) -> Any:  # noqa: ARG002 - one signature for every scaling
         self._check_width(int(X.shape[1]))
         if sparse.issparse(X):
-            matrix = sparse.csr_array(X, copy=True)
-            matrix.data /= self.scale.astype(matrix.dtype)[matrix.indices]
-            return matrix
+            features = as_features(X)
+            assert isinstance(features, SparseFeatures)
+            values = features.values / self.scale.astype(features.values.dtype)[features.columns]
+            return replace(features, values=values).to_csr()
         values = as_features(X).to_dense()
         # Straight into the result's own type: no float64 copy of float32 features.
         scaled = np.subtract(values, self.shift, out=np.empty_like(values), casting="same_kind")

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from linrank.arrays import Offsets
 from linrank.dataset.features import SparseFeatures, as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.storage_checks import problem_of_arrays
 from linrank.dataset.storage_layout import Layout, Section, read_layout, write_layout
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
+from linrank.dataset.width import check_room, is_justified, unjustified
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 
@@ -50,16 +51,24 @@ def save_dataset(dataset: RankingDataset, path: str | os.PathLike[str]) -> None:
         write_layout(file, layout.with_checksums(checksums))
 
 
-def open_dataset(path: str | os.PathLike[str]) -> RankingDataset:
+def open_dataset(path: str | os.PathLike[str], *, n_features: int | None = None) -> RankingDataset:
     """Open a file that `save_dataset` wrote: its arrays are read from disk where and when they are touched.
 
-    Opening reads the header and the query ids, and checks them; `verify_dataset` checks the rest.
+    Opening reads and checks every number that says where another one is (queries, order, rows, columns), the labels and
+    the weights, so that no file, damaged or made so on purpose, leads beyond its arrays. Features and comments are not
+    read; `verify_dataset` compares all of the file with its checksums.
     The arrays may be written to, but what is written stays in memory: the file is never changed.
     (Data larger than memory may be mapped read-only, where the system refuses to promise memory for changes.)
+
+    Parameters
+    ----------
+    path : path of the file
+    n_features : the number of features, said to be meant where they are many more than the file has values
     """
     source = os.fspath(path)
     with _opened(source) as file:
         layout = read_layout(file, source)
+        _check_width(layout, n_features)
         return _dataset(file, layout)
 
 
@@ -70,9 +79,25 @@ def verify_dataset(path: str | os.PathLike[str]) -> None:
         layout = read_layout(file, source)
         for name in layout.sections:
             _check_sum(file, layout, name)
-        dataset = _dataset(file, layout)
-        if problem := _problem(dataset):
-            raise layout.damage(problem)
+        _check_width(layout, layout.n_features)
+        _dataset(file, layout)
+
+
+def _check_width(layout: Layout, told: int | None) -> None:
+    if told is not None and told != layout.n_features:
+        raise DataFormatError(
+            layout.source, None, f"has {layout.n_features} features, not n_features={told}. Leave n_features out."
+        )
+    if told is None and not is_justified(layout.n_features, layout.n_values):
+        raise DataFormatError(
+            layout.source,
+            None,
+            unjustified(layout.n_features, f"says that it has {layout.n_features} features", layout.n_values),
+        )
+    try:
+        check_room(layout.n_features)
+    except LinrankError as error:
+        raise DataFormatError(layout.source, None, str(error)) from None
 
 
 def _opened(source: str) -> IO[bytes]:
@@ -156,33 +181,20 @@ def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
     for name in ("query_starts", "query_ids"):
         if name in layout.sections:
             _check_sum(file, layout, name)
-    starts = arrays["query_starts"]
-    if starts[0] != 0 or starts[-1] != layout.n_documents or (np.diff(starts) < 1).any():
-        raise layout.damage(f"its queries do not follow one another up to document {layout.n_documents}")
-    comments = None
-    if "comment_starts" in arrays:
-        comments = TextColumn(arrays["comment_letters"], arrays["comment_starts"])
-        if comments.starts[0] != 0 or comments.starts[-1] != len(comments.letters):
-            raise layout.damage("its comments do not fill the place they have")
+    if problem := problem_of_arrays(arrays, layout):
+        raise layout.damage(problem)
     return RankingDataset(
         _mapped_csr(arrays, layout) if "values" in arrays else arrays["features"],
         arrays["labels"],
-        Queries(_ids(arrays, layout), starts, arrays.get("order")),
+        Queries(_ids(arrays, layout), arrays["query_starts"], arrays.get("order")),
         layout.feature_names,
-        comments,
+        TextColumn(arrays["comment_letters"], arrays["comment_starts"]) if "comment_starts" in arrays else None,
         arrays.get("document_weights"),
         arrays.get("query_weights"),
-        _unretrieved(arrays, layout),
+        Unretrieved(arrays["unretrieved_labels"], arrays["unretrieved_starts"])
+        if "unretrieved_starts" in arrays
+        else None,
     )
-
-
-def _unretrieved(arrays: dict[str, NDArray[Any]], layout: Layout) -> Unretrieved | None:
-    if "unretrieved_starts" not in arrays:
-        return None
-    labels, starts = arrays["unretrieved_labels"], arrays["unretrieved_starts"]
-    if starts[0] != 0 or starts[-1] != len(labels) or (np.diff(starts) < 0).any() or not np.isfinite(labels).all():
-        raise layout.damage("its labels of documents that nothing retrieved do not belong to its queries")
-    return Unretrieved(labels, starts)
 
 
 def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:
@@ -200,12 +212,9 @@ def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:
 
 
 def _mapped_csr(arrays: dict[str, NDArray[Any]], layout: Layout) -> sparse.csr_array:
-    row_starts, columns, values = arrays["row_starts"], arrays["columns"], arrays["values"]
-    if row_starts[0] != 0 or row_starts[-1] != len(values):
-        raise layout.damage("the rows of its features do not fill the place they have")
     # The usual constructor may copy the columns to the type of the row starts, and the flag saves a scan of them.
-    matrix = sparse.csr_array((layout.n_documents, layout.n_features), dtype=values.dtype)
-    matrix.indptr, matrix.indices, matrix.data = row_starts, columns, values
+    matrix = sparse.csr_array((layout.n_documents, layout.n_features), dtype=arrays["values"].dtype)
+    matrix.indptr, matrix.indices, matrix.data = arrays["row_starts"], arrays["columns"], arrays["values"]
     matrix.has_canonical_format = True
     return matrix
 
@@ -216,46 +225,3 @@ def _ids(arrays: dict[str, NDArray[Any]], layout: Layout) -> NDArray[Any]:
     ids = np.empty(layout.n_queries, dtype=object)
     ids[:] = layout.query_ids
     return ids
-
-
-def _problem(dataset: RankingDataset) -> str | None:
-    """What is wrong with the content of arrays that are as they were written, if anything."""
-    if not np.isfinite(dataset.labels).all():
-        row = int(np.flatnonzero(~np.isfinite(dataset.labels))[0])
-        return f"the label in row {row} is {dataset.labels[row]}; labels are finite numbers"
-    for name in ("document_weights", "query_weights"):
-        weights = getattr(dataset, name)
-        if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
-            return f"{name} holds a number that is negative or not finite"
-    order = dataset.queries.order
-    if order is not None and not _is_permutation(order):
-        return "the order of its rows names a row twice, or one that is not there"
-    if dataset.comments is not None and (np.diff(dataset.comments.starts) < 0).any():
-        return "a comment ends before it starts"
-    return _problem_of_rows(dataset.features) if sparse.issparse(dataset.features) else None
-
-
-def _is_permutation(order: Offsets) -> bool:
-    if order.min(initial=0) < 0 or order.max(initial=-1) >= len(order):
-        return False
-    seen = np.zeros(len(order), dtype=bool)
-    seen[order] = True
-    return bool(seen.all())
-
-
-def _problem_of_rows(features: Any) -> str | None:
-    row_starts, columns = features.indptr, features.indices
-    if (np.diff(row_starts) < 0).any():
-        return "a row of its features ends before it starts"
-    entries = _BYTES_AT_A_TIME // columns.itemsize
-    for start in range(0, len(columns), entries):
-        # One entry of overlap, so that every pair of neighbours is looked at.
-        piece = columns[max(0, start - 1) : start + entries]
-        if piece.min() < 0 or piece.max() >= features.shape[1]:
-            return f"a row has an entry outside its {features.shape[1]} columns"
-        falls = np.flatnonzero(piece[1:] <= piece[:-1]) + max(1, start)
-        row = np.searchsorted(row_starts, falls)
-        # Columns may fall only where a new row starts.
-        if (row_starts[np.minimum(row, len(row_starts) - 1)] != falls).any():
-            return "the columns of a row do not ascend"
-    return None

@@ -36,6 +36,8 @@ _PREAMBLE_BYTES = _PREAMBLE.size + _CHECKSUM.size
 _REMEDY = "Make it anew from the data it was made of: linrank convert train.txt train.linrank"
 # Signed and unsigned integers, floats, booleans, fixed-width text and bytes, dates.
 _ID_KINDS = "iufbUSMm"
+# Columns are numbered in 32 bits.
+_MOST_COLUMNS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,12 @@ class Section:
     @classmethod
     def from_json(cls, entry: dict[str, Any]) -> Section:
         shape = tuple(entry["shape"])
+        if not isinstance(entry["dtype"], str):
+            raise TypeError("a type is no text")
         if not all(isinstance(number, int) and number >= 0 for number in (entry["offset"], *shape)):
             raise ValueError("negative or fractional size")
+        if entry["offset"] % _ALIGNMENT:
+            raise ValueError(f"an array starts at byte {entry['offset']}, no multiple of {_ALIGNMENT}")
         return cls(np.dtype(entry["dtype"]), shape, entry["offset"], int(entry["checksum"], 16))
 
 
@@ -101,6 +107,11 @@ class Layout:
     def with_checksums(self, checksums: Mapping[str, int]) -> Layout:
         sections = {name: replace(section, checksum=checksums[name]) for name, section in self.sections.items()}
         return replace(self, sections=sections)
+
+    @property
+    def n_values(self) -> int:
+        """How many values the features have in the file."""
+        return math.prod(self.sections["values" if "values" in self.sections else "features"].shape)
 
     @property
     def n_bytes(self) -> int:
@@ -183,7 +194,17 @@ def read_layout(file: IO[bytes], source: str) -> Layout:
         raise _damage(source, "its header is not what was written (its checksum differs)")
     try:
         layout = Layout.from_json(header, source)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+    # NumPy has its own ways of not understanding a type.
+    except (
+        AttributeError,
+        KeyError,
+        MemoryError,
+        OverflowError,
+        RecursionError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise _damage(source, f"its header cannot be understood ({type(error).__name__}: {error})") from None
     if problem := _problem(layout, size):
         raise _damage(source, problem)
@@ -199,8 +220,11 @@ def _problem(layout: Layout, size: int) -> str | None:
     for name, section in layout.sections.items():
         if section.offset + section.n_bytes > size:
             return f"the array {name!r} would end at byte {section.offset + section.n_bytes} of {size}"
-    if layout.feature_names is not None and len(layout.feature_names) != layout.n_features:
-        return f"it has {len(layout.feature_names)} feature names for {layout.n_features} features"
+    names = layout.feature_names
+    if names is not None and not len(set(names)) == len(names) == layout.n_features:
+        return f"it has {len(set(names))} feature names for {layout.n_features} features"
+    if layout.n_features < 0 or ("values" in layout.sections and layout.n_features > _MOST_COLUMNS):
+        return f"it cannot have {layout.n_features} features"
     if layout.query_ids is not None and len(layout.query_ids) != layout.n_queries:
         return f"it has {len(layout.query_ids)} query ids for {layout.n_queries} queries"
     required, allowed = _expected(layout)
@@ -230,8 +254,8 @@ def _expected(layout: Layout) -> tuple[set[str], dict[str, tuple[tuple[str, ...]
     if "values" in sections:
         required |= {"row_starts", "columns"}
         allowed["row_starts"] = (("<i4", "<i8"), (documents + 1,))
-        allowed["columns"] = (("<i4",), sections["values"].shape[:1])
-        allowed["values"] = (("<f4", "<f8"), sections["values"].shape[:1])
+        allowed["columns"] = (("<i4",), _in_a_row(sections["values"]))
+        allowed["values"] = (("<f4", "<f8"), _in_a_row(sections["values"]))
     else:
         required |= {"features"}
         allowed["features"] = (("<f4", "<f8"), (documents, layout.n_features))
@@ -241,15 +265,15 @@ def _expected(layout: Layout) -> tuple[set[str], dict[str, tuple[tuple[str, ...]
     if "comment_starts" in sections:
         required |= {"comment_letters"}
         allowed["comment_starts"] = (("<i8",), (documents + 1,))
-        allowed["comment_letters"] = (
-            ("|u1",),
-            sections.get("comment_letters", Section(np.dtype("u1"), (), 0)).shape[:1],
-        )
+        if "comment_letters" in sections:
+            allowed["comment_letters"] = (("|u1",), _in_a_row(sections["comment_letters"]))
     if "unretrieved_starts" in sections:
         required |= {"unretrieved_labels"}
         allowed["unretrieved_starts"] = (("<i8",), (queries + 1,))
-        allowed["unretrieved_labels"] = (
-            ("<f8",),
-            sections.get("unretrieved_labels", Section(np.dtype("f8"), (), 0)).shape[:1],
-        )
+        if "unretrieved_labels" in sections:
+            allowed["unretrieved_labels"] = (("<f8",), _in_a_row(sections["unretrieved_labels"]))
     return required, allowed
+
+
+def _in_a_row(section: Section) -> tuple[int]:
+    return (math.prod(section.shape),)

@@ -18,6 +18,7 @@ from linrank.dataset.features import refuse_missing, scores_of
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import difference_of_units
+from linrank.dataset.sound_rows import refuse_unsound
 from linrank.errors import LinrankError
 from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
@@ -161,6 +162,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(X, RankingDataset):
             return self._of_known_columns(X).features
+        refuse_unsound(X)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
         )
@@ -200,6 +202,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             raise LinrankError(f"{type(self).__name__} takes no weights of documents (sample_weight). Leave them out.")
         if weights is not None and not weights.any():
             raise LinrankError("every sample weight is zero: no pair counts. Give some documents a weight.")
+        dataset.check_trainable()
         return dataset
 
     def _adopted(self, dataset: RankingDataset) -> RankingDataset:
@@ -216,6 +219,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _put_together(
         self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any, *, first: bool
     ) -> RankingDataset:
+        refuse_unsound(X)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
             ensure_all_finite=False, reset=first,
