@@ -127,7 +127,7 @@ def test_blocks_fit_and_are_as_few_as_can_be():
         ({"group": [6]}, "either qid .* or group"),
         ({"qid": [1, 2]}, "2 values, but there are 6 rows"),
         ({"qid": [[1] * 6]}, "one value a row"),
-        ({"qid": [1.0, 1, 1, np.nan, 1, 1]}, "NaN in row 3"),
+        ({"qid": [1.0, 1, 1, np.nan, 1, 1]}, "nan in row 3"),
         ({"qid": ["a", "a", None, "a", "a", "a"]}, "None in row 2"),
         ({"qid": None, "group": [2, 3]}, "add up to 5, but there are 6 rows"),
         ({"qid": None, "group": [6, 0]}, r"group\[1\] is 0"),

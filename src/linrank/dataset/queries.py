@@ -61,27 +61,23 @@ class Queries:
 
     @classmethod
     def from_ids(cls, qid: Any) -> Queries:
-        """Group rows by their query id: one value a row, of any kind that can be compared and hashed."""
-        ids = np.asarray(qid)
+        """Group rows by their query id: one value a row, of any kind that can be compared and hashed, and none missing.
+
+        A column of pandas, polars or Arrow will do as well as an array or a list.
+        """
+        ids = _as_array(qid)
         if ids.ndim != 1:
             raise LinrankError(f"qid has shape {ids.shape}; it must be one value a row. Pass a one-dimensional array.")
-        if ids.dtype.kind == "f" and np.isnan(ids).any():
-            row = int(np.flatnonzero(np.isnan(ids))[0])
-            raise LinrankError(f"qid is NaN in row {row}; every row belongs to a query. Drop or name such rows.")
+        missing = _missing_rows(ids)
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise LinrankError(f"qid is {ids[row]} in row {row}; every row belongs to a query. Drop or name such rows.")
         if len(ids) == 0:
             return cls(ids, np.zeros(1, dtype=np.int64), None)
         changes = np.flatnonzero(ids[1:] != ids[:-1]) + 1
         run_starts = np.concatenate(([0], changes)).astype(np.int64)
         numbers: dict[Any, int] = {}
-        runs = ids[run_starts].tolist()
-        try:
-            run_queries = [numbers.setdefault(value, len(numbers)) for value in runs]
-        except TypeError as error:
-            raise LinrankError(f"qid holds a value that cannot be hashed ({error}). Use text or integers.") from None
-        if None in numbers:
-            row = int(run_starts[runs.index(None)])
-            raise LinrankError(f"qid is None in row {row}; every row belongs to a query. Drop or name such rows.")
-        run_numbers = np.asarray(run_queries)
+        run_numbers = np.asarray([numbers.setdefault(value, len(numbers)) for value in ids[run_starts].tolist()])
         _, first_runs = np.unique(run_numbers, return_index=True)
         return cls.from_runs(ids[run_starts[first_runs]], run_numbers, run_starts, len(ids))
 
@@ -106,9 +102,56 @@ class Queries:
         if (sizes < 1).any():
             place = int(np.flatnonzero(sizes < 1)[0])
             raise LinrankError(f"group[{place}] is {sizes[place]}; every query has at least one document. Drop it.")
-        if int(sizes.sum()) != n_rows:
+        # As Python's numbers: a sum of 64 bits might come round to the right one.
+        total = sum(sizes.tolist())
+        if total != n_rows:
             raise LinrankError(
-                f"the sizes in group add up to {int(sizes.sum())}, but there are {n_rows} rows. "
+                f"the sizes in group add up to {total}, but there are {n_rows} rows. "
                 "Pass the number of documents of each query, in order."
             )
         return cls(np.arange(len(sizes)), offsets_from_sizes(sizes), None)
+
+
+def _as_array(qid: Any) -> NDArray[Any]:
+    if np.ma.isMaskedArray(qid) and np.ma.getmaskarray(qid).any():
+        ids = np.array(qid, dtype=object)
+        ids[np.ma.getmaskarray(qid)] = None
+        return ids
+    ids = np.asarray(qid)
+    kind = {"U": str, "S": bytes}.get(ids.dtype.kind)
+    if (
+        kind is not None
+        and ids.ndim == 1
+        and isinstance(qid, list | tuple)
+        and not all(isinstance(value, kind) for value in qid)
+    ):
+        # NumPy has made text of numbers among the text, and of NaN.
+        ids = np.empty(len(qid), dtype=object)
+        ids[:] = qid
+    return ids
+
+
+def _missing_rows(ids: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows have None, NaN, NaT or pandas' NA in place of an id."""
+    if ids.dtype.kind in "fc":
+        return np.isnan(ids).astype(bool)
+    if ids.dtype.kind in "mM":
+        return np.isnat(ids)
+    if ids.dtype.kind != "O":
+        return np.zeros(len(ids), dtype=bool)
+    values = ids.tolist()
+    try:
+        missing = {value for value in set(values) if _is_missing(value)}
+    except TypeError as error:
+        raise LinrankError(f"qid holds a value that cannot be hashed ({error}). Use text or integers.") from None
+    if not missing:
+        return np.zeros(len(ids), dtype=bool)
+    return np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 - NaN and NaT do
+    except TypeError:
+        # pandas' NA does not even say whether it differs from itself.
+        return True
