@@ -303,7 +303,7 @@ def test_float32_refuses_what_it_cannot_hold(write):
 def test_a_dense_array_that_no_memory_holds(write):
     path = write("1 qid:7 2147483646:1\n" * 20_000)
     with pytest.raises(LinrankError, match='Use layout="sparse"'):
-        read_svmlight(path, layout="dense")
+        read_svmlight(path, layout="dense", n_features=2147483646)
 
 
 COMPRESSED = {

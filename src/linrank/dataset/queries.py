@@ -133,10 +133,8 @@ def _as_array(qid: Any) -> NDArray[Any]:
 
 def _missing_rows(ids: NDArray[Any]) -> NDArray[np.bool_]:
     """Which rows have None, NaN, NaT or pandas' NA in place of an id."""
-    if ids.dtype.kind in "fc":
-        return np.isnan(ids).astype(bool)
-    if ids.dtype.kind in "mM":
-        return np.isnat(ids)
+    if ids.dtype.kind in "fcmM":
+        return np.asarray(np.isnat(ids) if ids.dtype.kind in "mM" else np.isnan(ids), dtype=bool)
     if ids.dtype.kind != "O":
         return np.zeros(len(ids), dtype=bool)
     values = ids.tolist()

@@ -125,15 +125,25 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
         return QueryScaling()
     if kind not in get_args(ScalingKind):
         raise LinrankError(f"unknown scaling {kind!r}; use one of {', '.join(get_args(ScalingKind))}.")
-    moments = _column_moments(dataset)
-    if kind == "standard":
-        shift, scale = moments.mean, moments.deviation
-    elif kind == "min-max":
-        shift, scale = moments.least, moments.most - moments.least
-    else:
-        shift, scale = np.zeros_like(moments.mean), np.maximum(np.abs(moments.least), np.abs(moments.most))
+    # What is too large for its square is refused below.
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = _column_moments(dataset)
+        if kind == "standard":
+            shift, scale = moments.mean, moments.deviation
+        elif kind == "min-max":
+            shift, scale = moments.least, moments.most - moments.least
+        else:
+            shift, scale = np.zeros_like(moments.mean), np.maximum(np.abs(moments.least), np.abs(moments.most))
     # A constant column carries no information: it is left as it is, rather than divided by zero.
     varies = moments.most > moments.least if kind != "max-abs" else scale > 0
+    beyond = np.flatnonzero(varies & ~(np.isfinite(shift) & np.isfinite(scale)))
+    if len(beyond):
+        column = int(beyond[0])
+        name = column + 1 if dataset.feature_names is None else repr(dataset.feature_names[column])
+        raise LinrankError(
+            f"feature {name} is from {moments.least[column]:g} to {moments.most[column]:g}: too far for {kind} scaling "
+            "in float64. If such a number stands for a missing value, replace it; otherwise divide the column."
+        )
     return ColumnScaling(kind, shift, np.where(varies & (scale > 0), scale, 1.0))
 
 

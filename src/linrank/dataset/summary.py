@@ -51,7 +51,9 @@ def summarise(dataset: RankingDataset) -> DatasetSummary:
     pairs = count_pairs(dataset)
     sizes = dataset.queries.sizes
     names = np.asarray(dataset.names)
-    columns = _describe_columns(dataset)
+    # Sums over a column are only compared with one another: one that leaves float64 does no harm.
+    with np.errstate(over="ignore", invalid="ignore"):
+        columns = _describe_columns(dataset)
     missing = {str(names[j]): int(columns.missing[j]) for j in np.flatnonzero(columns.missing)}
     levels, counts = np.unique(dataset.labels, return_counts=True)
     return DatasetSummary(

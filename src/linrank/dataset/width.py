@@ -5,12 +5,12 @@ from __future__ import annotations
 from linrank.errors import LinrankError
 from linrank.memory import memory_bytes
 
-# The usual size of a hashed feature space; what so many features take nobody notices.
+# The usual size of a hashed feature space, which takes a third of a gigabyte.
 FREE_FEATURES = 1 << 20
 # A feature that never occurs is no use, so real data has more values than features.
 FEATURES_A_VALUE = 8
-# A name, a weight, a slope, and the handful of further vectors of one number a feature that training and `info` make.
-BYTES_A_FEATURE = 100
+# A name, a weight, a slope, and the handful of further vectors that training makes; as measured.
+BYTES_A_FEATURE = 300
 
 
 def gigabytes_of(n_features: int) -> float:
@@ -27,7 +27,7 @@ def unjustified(n_features: int, said: str, n_values: int) -> str:
     """Say what is wrong where the number of features is not justified, and the remedy."""
     return (
         f"{said}, but there are {n_values} values in all; so many features would need about "
-        f"{gigabytes_of(n_features):.2g} GB of names, weights and other vectors. Renumber the features that occur, or "
+        f"{gigabytes_of(n_features):.1f} GB of names, weights and other vectors. Renumber the features that occur, or "
         f"hash them to fewer; if so many are meant, say so: n_features={n_features} (--n-features {n_features})."
     )
 

@@ -14,7 +14,9 @@ from scipy import sparse
 
 from linrank.arrays import Indices, Offsets, Vector
 from linrank.compiled import kernel
-from linrank.errors import LinrankError
+from linrank.dataset.width import is_justified, unjustified
+from linrank.errors import DataFormatError
+from linrank.memory import memory_bytes
 from linrank.reading.growing import GrowingArray
 
 Layout: TypeAlias = Literal["dense", "sparse"]
@@ -44,9 +46,11 @@ class FeatureRows:
     """
 
     def __init__(
-        self, dtype: np.dtype[Any], layout: Layout | None, n_features: int | None, before_moving: Task
+        self, source: str, dtype: np.dtype[Any], layout: Layout | None, n_features: int | None, before_moving: Task
     ) -> None:
         self.n_features = n_features or 0
+        self._source = source
+        self._width_is_told = n_features is not None
         self._dtype = dtype
         self._layout = layout
         self._before_moving = before_moving
@@ -59,6 +63,8 @@ class FeatureRows:
         self._n_rows += part.n_rows
         self._n_entries += len(part.values)
         self._n_parts += 1
+        if self._is_dense():
+            self._check_width()
         try:
             if self._held is None:
                 kind = _DenseRows if self._is_dense() else _SparseRows
@@ -73,6 +79,7 @@ class FeatureRows:
 
     def finished(self) -> NDArray[Any] | sparse.csr_array:
         assert self._held is not None
+        self._check_width()
         try:
             self._settle_layout()
             return self._held.finished(self.n_features)
@@ -89,13 +96,27 @@ class FeatureRows:
         if self._layout is not None:
             return self._layout == "dense"
         sparse_bytes = self._n_entries * (self._dtype.itemsize + 4) + (self._n_rows + 1) * 8
-        return 2 * sparse_bytes > self._n_rows * self.n_features * self._dtype.itemsize
+        return 2 * sparse_bytes > self._dense_bytes
+
+    def _check_width(self) -> None:
+        """Refuse what one large id would make of a small file, and what the memory there is cannot hold."""
+        if not self._width_is_told and not is_justified(self.n_features, self._n_entries):
+            said = f"the largest feature id makes for {self.n_features} features"
+            raise DataFormatError(self._source, None, unjustified(self.n_features, said, self._n_entries))
+        if self._is_dense() and self._dense_bytes > memory_bytes():
+            self._refuse_size()
+
+    @property
+    def _dense_bytes(self) -> int:
+        return self._n_rows * self.n_features * self._dtype.itemsize
 
     def _refuse_size(self) -> NoReturn:
-        gigabytes = self._n_rows * self.n_features * self._dtype.itemsize / 1e9
-        raise LinrankError(
+        raise DataFormatError(
+            self._source,
+            None,
             f"{self._n_rows} rows of {self.n_features} features, of more in the file, need more memory than there is "
-            f'({gigabytes:.1f} GB as a dense array). Use layout="sparse", dtype="float32", or a part of the file.'
+            f"({self._dense_bytes / 1e9:.1f} GB as a dense array). "
+            'Use layout="sparse", dtype="float32", or a part of the file.',
         ) from None
 
 

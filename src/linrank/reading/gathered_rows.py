@@ -30,7 +30,7 @@ class GatheredRows:
         self._name = name
         self._rules = rules
         self._group_file = group_file_of(name)
-        self._features = FeatureRows(rules.dtype, layout, rules.n_features, before_moving)
+        self._features = FeatureRows(name, rules.dtype, layout, rules.n_features, before_moving)
         self._labels = GrowingArray(np.empty(0), before_moving)
         self._letters = GrowingArray(np.empty(0, dtype=np.uint8), before_moving)
         self._comment_starts = GrowingArray(np.zeros(1, dtype=np.int64), before_moving)
