@@ -7,6 +7,14 @@ class LinrankError(ValueError):
     """An input that cannot be used; the message names the place, the value and the remedy."""
 
 
+def left_float64(what: str) -> LinrankError:
+    """What to raise where training arrives at numbers that are none, rather than go on with them."""
+    return LinrankError(
+        f"training left the range of float64: {what}. Scale the features (--scaling standard), or use a smaller C or "
+        "learning rate."
+    )
+
+
 class DataFormatError(LinrankError):
     """A file that breaks its format, at a place that can be pointed to.
 

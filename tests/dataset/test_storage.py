@@ -529,6 +529,7 @@ def forged(data, path, **arrays):
     [
         ({"query_starts": [0, 2, 2, 5]}, "its queries do not follow one another up to document 5"),
         ({"query_starts": [0, 2, 4, 6]}, "its queries do not follow one another"),
+        ({"query_starts": [0, 2**63 - 1, -(2**63), 5]}, "its queries do not follow one another"),
         ({"query_starts": [1, 2, 4, 5]}, "its queries do not follow one another"),
         ({"row_starts": np.array([0, 1, 1, 3, 4, 5], "i4")}, "the rows of its features do not fill the place"),
         ({"row_starts": np.array([1, 1, 1, 3, 4, 4], "i4")}, "the rows of its features do not fill the place"),
@@ -551,6 +552,7 @@ def test_an_index_that_leads_astray_is_refused_on_opening(path, arrays, message)
         ({"order": [0, 1, 2, 3, 3]}, "the order of its rows names a row twice, or one that is not there"),
         ({"order": [0, 1, 2, 3, 5]}, "the order of its rows names a row twice, or one that is not there"),
         ({"order": [0, 1, 2, 3, -1]}, "the order of its rows names a row twice, or one that is not there"),
+        ({"comment_starts": [0, 9, 2**63 - 1, -(2**63), 20, 21]}, "a comment ends before it starts"),
         ({"comment_starts": [0, 9, 5, 19, 20, 21]}, "a comment ends before it starts"),
         ({"row_starts": np.array([0, 1, 0, 3, 4, 4], "i4")}, "row 1 starts at 1 and ends at 0 of 4 values"),
         ({"columns": np.array([0, 0, 2, 1], "i4")}, "row 2 has an entry outside the 2 columns"),

@@ -19,7 +19,7 @@ from linrank.dataset.storage_layout import Layout
 def problem_of_arrays(arrays: Mapping[str, NDArray[Any]], layout: Layout) -> str | None:
     """What is wrong with the content of arrays whose types and shapes are right, if anything."""
     starts, order = arrays["query_starts"], arrays.get("order")
-    if not _fill(starts, layout.n_documents) or (np.diff(starts) < 1).any():
+    if not _fill(starts, layout.n_documents) or (starts[1:] <= starts[:-1]).any():
         return f"its queries do not follow one another up to document {layout.n_documents}"
     if order is not None and not _is_permutation(order):
         return "the order of its rows names a row twice, or one that is not there"
@@ -31,6 +31,9 @@ def problem_of_arrays(arrays: Mapping[str, NDArray[Any]], layout: Layout) -> str
         or ("values" in arrays and _problem_of_rows(arrays, layout))
         or None
     )
+
+
+# Neighbours are compared, not subtracted: the difference of two numbers of 64 bits may come round to the right sign.
 
 
 def _fill(starts: Offsets, n: int) -> bool:
@@ -75,7 +78,7 @@ def _problem_of_comments(arrays: Mapping[str, NDArray[Any]]) -> str | None:
         return None
     if not _fill(starts, len(arrays["comment_letters"])):
         return "its comments do not fill the place they have"
-    return "a comment ends before it starts" if (np.diff(starts) < 0).any() else None
+    return "a comment ends before it starts" if (starts[1:] < starts[:-1]).any() else None
 
 
 def _problem_of_unretrieved(arrays: Mapping[str, NDArray[Any]]) -> str | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.dataset.features import as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, fit_scaling
@@ -18,11 +19,14 @@ from linrank.errors import LinrankError
 from linrank.estimators.base import LinearRanker
 from linrank.estimators.settings import check_limits
 from linrank.measures import Measure, parse_measure
+from linrank.memory import memory_bytes
 from linrank.solvers import adarank
 from linrank.solvers.adarank import Round, WeakRankers
 
 # One number a feature, direction and query is kept; more than this (8 GB) is refused.
 _MOST_NUMBERS = 1 << 30
+# The label, the query and the place of a document that is there more than once.
+_BYTES_A_COPY = 32
 
 DIRECTIONS = {"higher": (1.0,), "lower": (-1.0,), "both": (1.0, -1.0)}
 
@@ -222,6 +226,12 @@ def repeated(dataset: RankingDataset) -> RankingDataset:
         raise LinrankError(
             f"sample_weight[{broken[0]}] is {weights[broken[0]]:g}; a measure counts whole documents. "
             "Use whole numbers, or query_weight."
+        )
+    copies, of_features = float(weights.sum()), as_features(dataset.features).n_bytes / dataset.n_documents
+    if copies * (of_features + _BYTES_A_COPY) > memory_bytes():
+        raise LinrankError(
+            f"the sample weights add up to {copies:g}, and a document is there as often as it weighs: so many need "
+            "more memory than there is. Divide the weights, or use query_weight."
         )
     rows = np.repeat(np.arange(dataset.n_documents), weights.astype(np.int64))
     queries = Queries.from_ids(dataset.queries.of_rows()[rows])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, left_float64
 from linrank.executors.local import Threads
 from linrank.objective.pair_losses import LossAtScores, PairLoss
 from linrank.objective.penalties import L2
@@ -140,7 +140,9 @@ class EvaluatedPoint:
                 _hessian_of_block, sample.blocks, weights=self.weights, loss=objective.loss, how=objective.how
             )
         hessian: NDArray[np.float64] = self.objective.C * self.sampled[sample]
-        hessian[np.diag_indices_from(hessian)] += self.objective.penalty.curvature(self.weights)
+        diagonal = np.diag_indices_from(hessian)
+        # Never negative but by rounding, where features are far from zero and hardly differ.
+        hessian[diagonal] = np.maximum(hessian[diagonal], 0.0) + self.objective.penalty.curvature(self.weights)
         return hessian
 
     @cached_property
@@ -185,7 +187,7 @@ class Line:
         )
         large = []
         for query, state, along in zip(data.large_queries, point.large, self._large_along, strict=True):
-            scores = state.scores + step * along
+            scores = _finite(state.scores + step * along)
             large.append(_LargeState(scores, objective.loss.at(scores, query.block, objective.side_by_side)))
         return EvaluatedPoint(objective, point.weights + step * self.direction, states, large)
 
@@ -225,7 +227,7 @@ def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss, how: PairS
     gradient = np.zeros(len(weights))
     scores, ats = [], []
     for block in shard:
-        of_block = block.features.product(weights, np.empty(block.n_documents))
+        of_block = _finite(block.features.product(weights, np.empty(block.n_documents)))
         at = loss.at(of_block, block, how)
         block.features.transposed_product(at.slopes, gradient)
         scores.append(of_block)
@@ -236,7 +238,7 @@ def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss, how: PairS
 def _evaluate_along(
     shard: Shard, state: _ShardState, along: list[Vector], *, step: float, loss: PairLoss, how: PairSums
 ) -> _ShardState:
-    scores = [old + step * change for old, change in zip(state.scores, along, strict=True)]
+    scores = [_finite(old + step * change) for old, change in zip(state.scores, along, strict=True)]
     ats = [loss.at(of_block, block, how) for of_block, block in zip(scores, shard, strict=True)]
     return _shard_state(ats, scores, None, [at.slopes for at in ats])
 
@@ -270,12 +272,19 @@ def _diagonal_of_shard(shard: Shard, state: _ShardState) -> Vector:
     return total
 
 
+def _finite(scores: Vector) -> Vector:
+    """The same scores, if they are numbers: an order of others means nothing."""
+    if not np.isfinite(scores).all():
+        raise left_float64("the score of a document is not finite")
+    return scores
+
+
 def _scores_of_shard(shard: Shard, *, weights: Vector) -> list[Vector]:
     return [block.features.product(weights, np.empty(block.n_documents)) for block in shard]
 
 
 def _scores_of(query: LargeQuery, executor: Threads, weights: Vector) -> Vector:
-    return np.concatenate(executor.gather(executor.map(_scores_of_chunk, query.chunks, weights=weights)))
+    return _finite(np.concatenate(executor.gather(executor.map(_scores_of_chunk, query.chunks, weights=weights))))
 
 
 def _scores_of_chunk(chunk: Features, *, weights: Vector) -> Vector:

@@ -78,8 +78,8 @@ class FactoredPoint:
     weights: Vector
     value: float
 
-    def refresh(self) -> None:
-        """Take weights and value anew from the vectors."""
+    def refresh(self) -> float:
+        """Take weights and value anew from the vectors; return the sum of all a."""
         data = self.objective.data
         shares = np.empty(data.n_documents)
         tables = np.empty((kernels.TABLES, data.most_levels + 1, self.objective.rank))
@@ -90,11 +90,13 @@ class FactoredPoint:
         self.weights[:] = 0.0
         data.features.transposed_product(shares, self.weights)
         self.value = 0.5 * float(self.weights @ self.weights) - total
+        return float(total)
 
     def shrink(self) -> None:
         """Multiply all vectors by the number up to 1 that is best: f(t u) = t^4 |w|² / 2 - t² sum a."""
+        # Not from the value, in which the squares of large features leave nothing of the sum.
+        total = self.refresh()
         squares = float(self.weights @ self.weights)
-        total = 0.5 * squares - self.value
         if total < squares:
             self.factors *= np.sqrt(total / squares)
             self.refresh()

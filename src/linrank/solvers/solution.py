@@ -10,6 +10,7 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.errors import left_float64
 from linrank.objective.objective import EvaluatedPoint
 
 
@@ -100,10 +101,15 @@ class Journal:
         self, weights: Vector, value: float, gradient_norm: float, *, gap: float, certified_gap: float, inner: int,
         step: float, shown: float | None = None,
     ) -> str | None:  # fmt: skip
-        """Add a line; return why to stop, if there is a reason beside convergence.
+        """Add a line; return why to stop, if there is a reason beside convergence. What is not finite is refused.
 
         The gaps are in the units of f; `shown` stands in the line in place of gap / f.
         """
+        if not (np.isfinite(value) and np.isfinite(weights).all()):
+            largest = np.abs(weights).max(initial=0.0)
+            raise left_float64(
+                f"the objective is {value:g} and the largest weight {largest:g} in step {len(self._lines)}"
+            )
         self._weights, self._gap, self._certified_gap = weights, gap, certified_gap
         if shown is None:
             shown = gap / value if value > 0.0 else 0.0

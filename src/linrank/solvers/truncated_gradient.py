@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.errors import left_float64
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1
 from linrank.solvers.solution import Journal, Solution, Watch
+
+# With features up to 1e30 the curvature, whose inverse is a rate that is short enough, stays far below its inverse.
+_LEAST_RATE = 1e-200
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,9 @@ class TruncatedGradient:
         journal = Journal(watch, self.max_seconds)
         try:
             weights = np.zeros(objective.data.n_features) if start is None else start
-            return self._descend(objective.at(weights), journal)
+            # What is not finite is refused where it is noted.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self._descend(objective.at(weights), journal)
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
@@ -85,3 +91,5 @@ def _step(point: EvaluatedPoint, rate: float, penalty: L1) -> tuple[EvaluatedPoi
         if rate * float(change @ point.hessian_product(change)) <= (1.0 + 1e-9) * float(change @ change):
             return ahead, rate
         rate /= 2.0
+        if rate < _LEAST_RATE:
+            raise left_float64("no step is short enough to lower the objective")

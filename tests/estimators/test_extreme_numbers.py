@@ -1,0 +1,107 @@
+"""Numbers on the verge of float64: every method finds finite weights, or says what is too large and what to do."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import has_fit_parameter
+
+from linrank import LinrankError, RankingDataset, make_ranking
+from linrank.dataset.trainable import LARGEST_NUMBER, LARGEST_WEIGHT
+from linrank.estimators.catalogue import METHODS
+from linrank.estimators.rank_svm import RankSVM
+from linrank.executors.local import Threads
+from linrank.objective.objective import RankingObjective
+from linrank.objective.pair_losses import SquaredHinge
+from linrank.objective.penalties import L2
+from linrank.objective.placement import PlacedData
+
+DATA, _ = make_ranking(n_queries=8, documents_per_query=8, n_features=4)
+X, Y, QID = np.asarray(DATA.features), DATA.labels, DATA.qid
+ONES = np.ones(len(Y))
+
+CASES = {
+    "X * 1e160": (X * 1e160, Y, ONES),
+    "X * 1e300": (X * 1e300, Y, ONES),
+    "one column * 1e200": (X * [1, 1e200, 1, 1], Y, ONES),
+    "X as large as may be": (X * (LARGEST_NUMBER / np.abs(X).max()), Y, ONES),
+    "X * 1e-200": (X * 1e-200, Y, ONES),
+    "X + 1e15": (X + 1e15, Y, ONES),
+    "labels * 1e300": (X, Y * 1e300, ONES),
+    "weights of 1e200": (X, Y, ONES * 1e200),
+    "weights as large as may be": (X, Y, ONES * LARGEST_WEIGHT),
+    "everything as large as may be": (X * (LARGEST_NUMBER / np.abs(X).max()), Y, ONES * LARGEST_WEIGHT),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "form"),
+    [
+        *((case, np.asarray) for case in CASES),
+        ("X + 1e15", sparse.csr_array),
+        ("X as large as may be", sparse.csr_array),
+    ],
+)
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.is_installed])
+def test_the_weights_are_finite_or_the_cause_is_named(name, case, form):
+    """(Warnings of NumPy are errors here; without the guards some of these are segmentation faults, one never ends.)"""
+    features, labels, weights = CASES[case]
+    settings = {key: value for key, value in METHODS[name].settings.items() if key != "patience"}
+    method = METHODS[name].load()(**settings)
+    # Some take their time on features that are not scaled.
+    short = {"max_seconds": 1.0, "n_trees": 3}
+    method.set_params(**{key: value for key, value in short.items() if key in method.get_params()})
+    weighted = {"sample_weight": weights} if has_fit_parameter(method, "sample_weight") else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            method.fit(form(features), labels, qid=QID, **weighted)
+        except LinrankError as error:
+            assert ". " in str(error)  # noqa: PT017 - the remedy
+            return
+    if METHODS[name].linear:
+        assert np.isfinite(method.coef_).all()
+    assert np.isfinite(method.predict(form(features))).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (
+            "one column * 1e200",
+            r"^feature 2 is -?\d.*e\+\d+ in row 0; products of numbers beyond 1e\+30 leave .* divide",
+        ),
+        ("labels * 1e300", r"^the label in row \d+ is \de\+300; at most 1e\+30 can be used\. Map the labels"),
+        ("weights of 1e200", r"^the weight of row 0 is 1e\+200; at most 1e\+15 can be used\. Divide all weights"),
+    ],
+)
+def test_what_is_too_large_is_named(case, message, form):
+    features, labels, weights = CASES[case]
+    with pytest.raises(LinrankError, match=message):
+        RankSVM().fit(form(features), labels, qid=QID, sample_weight=weights)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_what_is_trained_on_without_an_estimator_is_looked_at_too(form):
+    features = X.copy()
+    features[5, 2] = np.nan
+    names = ["a", "b", "c", "d"]
+    data = RankingDataset.from_arrays(form(features), Y, qid=QID, feature_names=names)
+    with (
+        Threads(1) as executor,
+        pytest.raises(LinrankError, match=r"feature 'c' is nan in row 5; no method trains on missing values\. Fill"),
+    ):
+        PlacedData.of(data, executor)
+
+
+def test_scores_that_are_not_finite_are_refused_wherever_they_arise():
+    with Threads(2) as executor:
+        objective = RankingObjective(SquaredHinge(), L2(), 1.0, PlacedData.of(DATA, executor))
+        with pytest.raises(LinrankError, match=r"training left the range of float64: the score of a document is not"):
+            objective.at(np.full(4, np.nan))
+        line = objective.at(np.zeros(4)).toward(np.full(4, 1e300))
+        with pytest.raises(LinrankError, match=r"not finite\. Scale the features \(--scaling standard\), or use"):
+            line.at(np.inf)
