@@ -128,11 +128,10 @@ def test_the_command_line_offers_every_scaling():
 
 
 @pytest.mark.parametrize("matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("kind", ["standard", "min-max"])
-def test_a_column_too_large_to_be_scaled_is_named(kind, matrix):
+def test_a_column_too_large_to_be_scaled_is_named(matrix):
     features = matrix([[1.0, 1.7e308], [2.0, -1.7e308], [3.0, 0.0]])
     data = RankingDataset.from_arrays(features, [1, 2, 3], qid=[1, 1, 1], feature_names=["a", "b"])
     with pytest.raises(
-        LinrankError, match=rf"feature 'b' is from -1\.7e\+308 to 1\.7e\+308: too far for {kind} scaling"
+        LinrankError, match=r"feature 'b' is from -1\.7e\+308 to 1\.7e\+308: too far for min-max scaling"
     ):
-        fit_scaling(kind, data)
+        fit_scaling("min-max", data)
