@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from scipy import sparse
 from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.dataset.features import as_features, scores_of
+from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling, folded
@@ -48,6 +50,10 @@ class LinearModel:
     data_fingerprint : str or None
         The hash of the data it was trained on.
     linrank_version : str
+    missing : "error", "query_min" or a number
+        How missing values of the training data were filled; new data is filled the same way.
+    trained_at : str or None
+        When, in UTC: "2026-11-16T11:40:00Z".
     """
 
     weights: Vector
@@ -59,6 +65,8 @@ class LinearModel:
     training: Mapping[str, Any] = field(default_factory=dict)
     data_fingerprint: str | None = None
     linrank_version: str = __version__
+    missing: MissingRule = "error"
+    trained_at: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.feature_names):
@@ -66,6 +74,7 @@ class LinearModel:
         if not np.isfinite(self.weights).all():
             name = self.feature_names[int(np.flatnonzero(~np.isfinite(self.weights))[0])]
             raise LinrankError(f"the weight of feature {name!r} is not a finite number.")
+        check_missing_rule(self.missing)
 
     @property
     def n_features(self) -> int:
@@ -159,7 +168,14 @@ class LinearModel:
             "feature_names": list(self.feature_names),
             "weights": self.weights.tolist(),
             "scaling": _scaling_record(self.scaling),
+            "missing": self.missing,
+            "trained_at": self.trained_at,
         }
+
+
+def utc_now() -> str:
+    """The time for `trained_at`, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _refuse_constant(word: str) -> float:
@@ -191,6 +207,8 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "weights": list,
     "scaling": (dict, type(None)),
 }
+# Files written before these were kept lack them.
+_LATER_FIELDS: dict[str, tuple[type, ...]] = {"missing": (str, int, float), "trained_at": (str, type(None))}
 
 
 def _from_document(source: str, document: Any) -> LinearModel:
@@ -204,10 +222,12 @@ def _from_document(source: str, document: Any) -> LinearModel:
         raise wrong(
             f"has schema version {version!r}; this linrank reads {SCHEMA_VERSION}. Use a linrank that wrote it."
         )
-    for name, kinds in _FIELDS.items():
+    later = {name: kinds for name, kinds in _LATER_FIELDS.items() if name in document}
+    fields = _FIELDS | later
+    for name, kinds in fields.items():
         if not isinstance(document.get(name, ...), kinds):
             raise wrong(f"field {name!r} is missing or of the wrong kind. Train the model again, or restore the file.")
-    content = {name: document[name] for name in _FIELDS if name != "checksum"}
+    content = {name: document[name] for name in fields if name != "checksum"}
     try:
         checksum = _checksum(content)
     except ValueError as error:
@@ -228,6 +248,7 @@ def _from_document(source: str, document: Any) -> LinearModel:
             document["training"],
             document["data_fingerprint"],
             document["linrank_version"],
+            **{name: document[name] for name in later},
         )
     except LinrankError as error:
         raise wrong(str(error)) from None

@@ -28,6 +28,7 @@ from linrank.estimators.rs_rank import RSRank
 from linrank.estimators.sampled_pair_sgd import SampledPairSGD
 from linrank.executors.local import Threads
 from linrank.measures import evaluate, parse_measures
+from linrank.measures.single_features import single_feature_ndcg
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L2
@@ -57,6 +58,7 @@ def use_every_kernel() -> None:
 
 def _use_training(data: RankingDataset, weights: Vector) -> None:
     fit_scaling("query", data).apply(data.features, data.queries)
+    single_feature_ndcg(data)
     with warnings.catch_warnings():
         # A little data is not worth converging on.
         warnings.simplefilter("ignore")

@@ -477,7 +477,7 @@ def edited(header, name, **changes):
         (lambda h: h.update(feature_names=["x", "x"]), "it has 1 feature names for 2 features"),
         (lambda h: edited(h, "comment_letters", shape=[1, 1]), "the array 'comment_letters'"),
         (lambda h: edited(h, "comment_letters", shape=[1]), "its comments do not fill the place they have"),
-        (lambda h: h["arrays"].pop("labels"), "it has no array 'labels'"),
+        (lambda h: h["arrays"].pop("query_starts"), "it has no array 'query_starts'"),
         (lambda h: h["arrays"].pop("values"), "it has no array 'features'"),
         (lambda h: h["arrays"].pop("columns"), "it has no array 'columns'"),
         (lambda h: h["arrays"].pop("query_ids"), "it has no array 'query_ids'"),

@@ -76,7 +76,7 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
     dataset.check_trainable()
     features = dataset.grouped_features()
     queries = dataset.queries
-    labels = for_kernels(queries.grouped(dataset.labels))
+    labels = for_kernels(queries.grouped(dataset.require_labels()))
     document_weights = None if dataset.document_weights is None else queries.grouped(dataset.document_weights)
     bounds = _block_bounds(queries.starts, features, block_bytes)
     # Without weights every block reads the same ones: no memory a document.

@@ -16,6 +16,8 @@ from scipy import sparse
 
 from linrank.arrays import Vector
 from linrank.dataset.features import Features, as_features
+from linrank.dataset.frames import column_names, frame_numbers, remedy_for
+from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries
 from linrank.dataset.sound_rows import sound_csr
 from linrank.dataset.text_column import TextColumn
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
 # ASCII: an id may hold any other kind of space, as it may in TREC files.
 _DOCID = re.compile(r"docid\s*=\s*(\S+)", re.IGNORECASE | re.ASCII)
 
+UNJUDGED = (
+    "the data has no labels: its documents can be scored and explained, but not trained on or measured. "
+    "Say which labels they have: label='column' (--label) for a table, y for arrays."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class RankingDataset:
@@ -38,8 +45,9 @@ class RankingDataset:
     ----------
     features : ndarray or csr_array of shape (n_documents, n_features)
         float32 or float64. May hold NaN for a missing value, which no method trains on: fill them when reading.
-    labels : ndarray of shape (n_documents,)
-        Any finite numbers; a higher one is better.
+    labels : ndarray of shape (n_documents,), or None
+        Any finite numbers; a higher one is better. None where nobody has judged the documents: they can be scored, and
+        whatever needs labels refuses them.
     queries : Queries
         Which rows belong to which query; queries may be interleaved.
     feature_names : tuple of str or None
@@ -52,16 +60,20 @@ class RankingDataset:
     unretrieved : Unretrieved or None
         The labels of judged documents that are not among the rows, as `read_trec` finds them in its qrels; nothing is
         trained on them, and measures count them as missed.
+    missing : "error", "keep", "query_min" or a number
+        The rule by which missing values were filled when the data was read; a model trained on it remembers the rule.
     """
 
     features: Any
-    labels: Vector
+    # Vector | None; who needs them asks `require_labels`.
+    labels: Any
     queries: Queries
     feature_names: tuple[str, ...] | None = None
     comments: TextColumn | None = None
     document_weights: Vector | None = None
     query_weights: Vector | None = None
     unretrieved: Unretrieved | None = None
+    missing: MissingRule = "error"
 
     def __post_init__(self) -> None:
         check_room(self.n_features)
@@ -84,16 +96,15 @@ class RankingDataset:
         Parameters
         ----------
         X : array, scipy sparse matrix or DataFrame, one document a row
-        y : array of labels, one a row
+        y : array of labels, one a row; None for documents that nobody has judged
         qid : one value a row of any kind, in any order. Exactly one of `qid` and `group` is needed.
         group : number of documents of each query, where queries are consecutive
         feature_names : one name a column; a DataFrame brings its own
         comments : one text a row, such as document ids
         document_weights, query_weights : non-negative numbers, one a row and one a query
         """
-        if feature_names is None and hasattr(X, "columns"):
-            # An Arrow table's `columns` are the columns themselves.
-            feature_names = [str(name) for name in getattr(X, "column_names", X.columns)]
+        if feature_names is None:
+            feature_names = column_names(X)
         features = _checked_features(X)
         n_rows = int(features.shape[0])
         if (qid is None) == (group is None):
@@ -124,7 +135,7 @@ class RankingDataset:
         comments = [part.comments for part in (first, *others) if part.comments is not None]
         joined = cls.from_arrays(
             sparse.vstack(rows, format="csr") if first.is_sparse else np.concatenate(rows),
-            np.concatenate([part.labels for part in parts]),
+            np.concatenate([part.require_labels() for part in parts]) if any(p.is_judged for p in parts) else None,
             qid=np.concatenate([part.qid for part in parts]),
             feature_names=first.feature_names,
             comments=TextColumn.joined(comments) if len(comments) == len(parts) else None,
@@ -146,6 +157,18 @@ class RankingDataset:
     @property
     def is_sparse(self) -> bool:
         return bool(sparse.issparse(self.features))
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the documents have labels."""
+        return self.labels is not None
+
+    def require_labels(self) -> Vector:
+        """The labels, for whoever cannot do without; data that has none is refused."""
+        if self.labels is None:
+            raise LinrankError(UNJUDGED)
+        labels: Vector = self.labels
+        return labels
 
     @property
     def qid(self) -> NDArray[Any]:
@@ -180,23 +203,28 @@ class RankingDataset:
         features = as_features(self.features)
         return features if self.queries.order is None else features.take(self.queries.order)
 
-    def with_columns(self, names: Sequence[str], source: str = "the data") -> RankingDataset:
+    def with_columns(
+        self, names: Sequence[str], source: str = "the data", *, needed: NDArray[np.bool_] | None = None
+    ) -> RankingDataset:
         """The same documents with the columns of other data, or of a model; `source` is named where they cannot be had.
 
         Named columns are put in order by name. Without names, zeros stand for the last features: svmlight text ends at
-        the largest id that occurs in it, which may be less than another file's.
+        the largest id that occurs in it, which may be less than another file's. Where `needed` says that a column is
+        not, because its weight is 0, zeros stand for it too.
         """
         if self.feature_names is not None:
             if self.feature_names == tuple(names):
                 return self
             place = {name: column for column, name in enumerate(self.feature_names)}
-            absent = [name for name in names if name not in place]
+            there = np.array([name in place for name in names], dtype=bool)
+            absent = np.flatnonzero(~there if needed is None else ~there & needed).tolist()
             if absent:
                 raise LinrankError(
-                    f"{source}: there is no column {absent[0]!r}, which the model or the training data has; "
+                    f"{source}: there is no column {names[absent[0]]!r}, which the model or the training data has; "
                     f"there are {', '.join(self.feature_names[:8])}{', …' if self.n_features > 8 else ''}."
                 )
-            return replace(self, features=self.features[:, [place[name] for name in names]], feature_names=tuple(names))
+            chosen = self.features[:, [place[name] for name in names if name in place]]
+            return replace(self, features=_spread_columns(chosen, there), feature_names=tuple(names))
         n_features = len(names)
         missing = n_features - self.n_features
         if missing < 0:
@@ -228,7 +256,7 @@ class RankingDataset:
         return replace(
             self,
             features=self.features[rows],
-            labels=self.labels[rows],
+            labels=None if self.labels is None else self.labels[rows],
             queries=replace(part, ids=self.queries.ids[part.ids]),
             comments=None if self.comments is None else self.comments.take(rows),
             document_weights=None if self.document_weights is None else self.document_weights[rows],
@@ -323,6 +351,20 @@ def _joined_unretrieved(parts: Sequence[RankingDataset], queries: Queries) -> Un
     return Unretrieved.of(labels_of_queries)
 
 
+def _spread_columns(features: Any, there: NDArray[np.bool_]) -> Any:
+    """The columns in the places that are `there`, and zeros in the others."""
+    if there.all():
+        return features
+    shape = int(features.shape[0]), len(there)
+    places = np.flatnonzero(there)
+    if sparse.issparse(features):
+        matrix = features.tocsr()
+        return sparse.csr_array((matrix.data, places[matrix.indices], matrix.indptr), shape=shape)
+    spread = np.zeros(shape, dtype=features.dtype)
+    spread[:, places] = features
+    return spread
+
+
 def _docid(comment: str) -> str:
     found = _DOCID.search(comment)
     if found:
@@ -335,20 +377,24 @@ def _checked_features(X: Any) -> Any:
     if sparse.issparse(X):
         matrix = sparse.csr_array(sound_csr(X))
         return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
-    values = np.asarray(X)
+    values = np.asarray(X) if column_names(X) is None else frame_numbers(X)
     if values.ndim != 2:
         raise LinrankError(
             f"features have shape {values.shape}; they must have one row a document and one column each."
         )
     if values.dtype in (np.float32, np.float64):
         return values
+    if values.dtype.kind in "Mmc":
+        raise LinrankError(f"features are of type {values.dtype}, not numbers. {remedy_for(str(values.dtype))}.")
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise LinrankError(f"features must be numbers ({error}). Encode or drop the other columns.") from None
 
 
-def _checked_labels(y: Any, n_rows: int) -> Vector:
+def _checked_labels(y: Any, n_rows: int) -> Vector | None:
+    if y is None:
+        return None
     try:
         labels = np.ascontiguousarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -357,7 +403,10 @@ def _checked_labels(y: Any, n_rows: int) -> Vector:
         raise LinrankError(f"labels have shape {labels.shape}, but there are {n_rows} rows. Pass one label a row.")
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise LinrankError(f"the label in row {row} is {labels[row]}; labels are finite numbers. Drop unjudged rows.")
+        raise LinrankError(
+            f"the label in row {row} is {labels[row]}; labels are finite numbers. Drop unjudged rows, or pass y=None "
+            "for data without any label."
+        )
     return labels
 
 

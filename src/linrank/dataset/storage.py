@@ -45,6 +45,7 @@ def save_dataset(dataset: RankingDataset, path: str | os.PathLike[str]) -> None:
         n_queries=dataset.n_queries,
         feature_names=dataset.feature_names,
         query_ids=None if "query_ids" in arrays else _python_ids(dataset.queries.ids),
+        missing=dataset.missing,
     )
     with replacing(path, "wb") as file:
         checksums = {name: _write_array(file, arrays[name], section) for name, section in layout.sections.items()}
@@ -185,7 +186,7 @@ def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
         raise layout.damage(problem)
     return RankingDataset(
         _mapped_csr(arrays, layout) if "values" in arrays else arrays["features"],
-        arrays["labels"],
+        arrays.get("labels"),
         Queries(_ids(arrays, layout), arrays["query_starts"], arrays.get("order")),
         layout.feature_names,
         TextColumn(arrays["comment_letters"], arrays["comment_starts"]) if "comment_starts" in arrays else None,
@@ -194,6 +195,7 @@ def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
         Unretrieved(arrays["unretrieved_labels"], arrays["unretrieved_starts"])
         if "unretrieved_starts" in arrays
         else None,
+        layout.missing,
     )
 
 

@@ -61,8 +61,8 @@ def _problem_of_ids(arrays: Mapping[str, NDArray[Any]], layout: Layout) -> str |
 
 
 def _problem_of_numbers(arrays: Mapping[str, NDArray[Any]]) -> str | None:
-    labels = arrays["labels"]
-    if not np.isfinite(labels).all():
+    labels = arrays.get("labels")
+    if labels is not None and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         return f"the label in row {row} is {labels[row]}; labels are finite numbers"
     for name in ("document_weights", "query_weights"):

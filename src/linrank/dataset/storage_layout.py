@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank._version import __version__
+from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.errors import DataFormatError
 
 FORMAT_VERSION = 1
@@ -80,6 +81,7 @@ class Layout:
     feature_names: tuple[str, ...] | None
     query_ids: tuple[Any, ...] | None
     sections: dict[str, Section]
+    missing: MissingRule = "error"
 
     @classmethod
     def of(
@@ -91,10 +93,11 @@ class Layout:
         n_queries: int,
         feature_names: tuple[str, ...] | None,
         query_ids: tuple[Any, ...] | None,
+        missing: MissingRule,
     ) -> Layout:
         """Place the arrays one after the other behind the header."""
         unplaced = {name: Section(array.dtype.newbyteorder("<"), array.shape, 0) for name, array in arrays.items()}
-        layout = cls("", n_documents, n_features, n_queries, feature_names, query_ids, unplaced)
+        layout = cls("", n_documents, n_features, n_queries, feature_names, query_ids, unplaced, missing)
         # The offsets' digits are part of the header: leave room for the longest.
         end = _PREAMBLE_BYTES + len(layout.to_json()) + 20 * len(arrays)
         sections = {}
@@ -125,6 +128,7 @@ class Layout:
             "n_queries": self.n_queries,
             "feature_names": self.feature_names,
             "query_ids": self.query_ids,
+            "missing": self.missing,
             "arrays": {name: section.to_json() for name, section in self.sections.items()},
         }
         return json.dumps(header).encode()
@@ -135,6 +139,9 @@ class Layout:
         names, ids = header["feature_names"], header["query_ids"]
         if names is not None and not all(isinstance(name, str) for name in names):
             raise TypeError("a feature name is no text")
+        # Files written before the rule was kept have none.
+        missing = header.get("missing", "error")
+        check_missing_rule(missing)
         return cls(
             source,
             operator.index(header["n_documents"]),
@@ -143,6 +150,7 @@ class Layout:
             None if names is None else tuple(names),
             None if ids is None else tuple(ids),
             {name: Section.from_json(entry) for name, entry in header["arrays"].items()},
+            missing,
         )
 
     def damage(self, problem: str) -> DataFormatError:
@@ -243,7 +251,7 @@ def _problem(layout: Layout, size: int) -> str | None:
 def _expected(layout: Layout) -> tuple[set[str], dict[str, tuple[tuple[str, ...], tuple[int, ...]]]]:
     """The arrays there must be, and the types and shape of those there may be."""
     documents, queries, sections = layout.n_documents, layout.n_queries, layout.sections
-    required = {"labels", "query_starts"}
+    required = {"query_starts"}
     allowed: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {
         "labels": (("<f8",), (documents,)),
         "query_starts": (("<i8",), (queries + 1,)),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +11,18 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import DenseFeatures, SparseFeatures, as_features
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.repeats import Repeats, SameColumn, repeated_columns, repeated_documents, repeated_rows
 
 _ROWS_AT_A_TIME = 65536
+
+
+class FeatureSummary(NamedTuple):
+    """The range of a feature, None where it has no finite values, and the share of documents that lack it."""
+
+    name: str
+    least: float | None
+    most: float | None
+    missing: float
 
 
 @dataclass(frozen=True)
@@ -38,24 +47,34 @@ class DatasetSummary:
     missing_values: dict[str, int]
     """How many documents lack each feature, for those that any lacks."""
     duplicated_features: tuple[tuple[str, ...], ...]
-    """Groups of features that are equal in every document."""
+    """Groups of features that say the same to a linear ranker: equal up to a factor and a constant within queries."""
+    duplicate_factors: dict[str, float]
+    """What the first feature of its group is multiplied by to give each other one."""
+    repeated_rows: Repeats
+    """Documents with the features of an earlier one of their query."""
+    repeated_documents: Repeats | None
+    """Documents with the id of an earlier one of their query, where they have ids."""
+    features: tuple[FeatureSummary, ...]
 
     def as_dict(self) -> dict[str, Any]:
         record = asdict(self)
+        record["features"] = [feature._asdict() for feature in self.features]
         record["label_histogram"] = {f"{label:.15g}": count for label, count in self.label_histogram.items()}
         return record
 
 
 def summarise(dataset: RankingDataset) -> DatasetSummary:
     """Count queries, documents, preference pairs, levels, and the features that cannot help a linear ranker."""
-    pairs = count_pairs(dataset)
+    pairs = count_pairs(dataset) if dataset.is_judged else np.zeros(dataset.n_queries, dtype=np.int64)
     sizes = dataset.queries.sizes
     names = np.asarray(dataset.names)
     # Sums over a column are only compared with one another: one that leaves float64 does no harm.
     with np.errstate(over="ignore", invalid="ignore"):
         columns = _describe_columns(dataset)
     missing = {str(names[j]): int(columns.missing[j]) for j in np.flatnonzero(columns.missing)}
-    levels, counts = np.unique(dataset.labels, return_counts=True)
+    levels, counts = np.unique(dataset.labels if dataset.is_judged else np.empty(0), return_counts=True)
+    # Constant columns are reported as constant, not as repeats of one another.
+    repeats = [same for same in repeated_columns(dataset) if not columns.constant[same.of]]
     return DatasetSummary(
         n_queries=dataset.n_queries,
         n_documents=dataset.n_documents,
@@ -72,14 +91,34 @@ def summarise(dataset: RankingDataset) -> DatasetSummary:
         queries_without_pairs=int(np.count_nonzero(pairs == 0)),
         constant_features=tuple(str(names[j]) for j in np.flatnonzero(columns.constant)),
         missing_values=missing,
-        duplicated_features=tuple(tuple(str(names[j]) for j in group) for group in columns.duplicated),
+        duplicated_features=_groups(repeats, names),
+        duplicate_factors={str(names[same.column]): same.factor for same in repeats},
+        repeated_rows=repeated_rows(dataset),
+        repeated_documents=repeated_documents(dataset),
+        features=_feature_summaries(columns, names, dataset.n_documents),
     )
+
+
+def _groups(repeats: list[SameColumn], names: NDArray[Any]) -> tuple[tuple[str, ...], ...]:
+    groups: dict[int, list[str]] = {}
+    for same in repeats:
+        groups.setdefault(same.of, [str(names[same.of])]).append(str(names[same.column]))
+    return tuple(tuple(group) for _, group in sorted(groups.items()))
+
+
+def _feature_summaries(columns: _Columns, names: NDArray[Any], n_documents: int) -> tuple[FeatureSummary, ...]:
+    def finite(numbers: Vector) -> list[float | None]:
+        return [number if np.isfinite(number) else None for number in numbers.tolist()]
+
+    shares = (columns.missing / max(1, n_documents)).tolist()
+    listed = zip(names.tolist(), finite(columns.lowest), finite(columns.highest), shares, strict=True)
+    return tuple(FeatureSummary(*of_feature) for of_feature in listed)
 
 
 def count_pairs(dataset: RankingDataset) -> Offsets:
     """Preference pairs of each query: (l^2 - sum over levels of count^2) / 2."""
     query_of = dataset.queries.of_rows()
-    order = np.lexsort((dataset.labels, query_of))
+    order = np.lexsort((dataset.require_labels(), query_of))
     query_of, labels = query_of[order], dataset.labels[order]
     new = np.ones(len(labels), dtype=bool)
     new[1:] = (query_of[1:] != query_of[:-1]) | (labels[1:] != labels[:-1])
@@ -99,10 +138,14 @@ def _histogram(levels: Vector, counts: Offsets) -> dict[float, int]:
 
 @dataclass(frozen=True)
 class _Columns:
-    constant: NDArray[np.bool_]
+    lowest: Vector
+    highest: Vector
     missing: Offsets
-    duplicated: list[list[int]]
     stored: int
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        return np.asarray((self.lowest == self.highest) & (self.missing == 0))
 
 
 def _describe_columns(dataset: RankingDataset) -> _Columns:
@@ -117,25 +160,14 @@ def _describe_dense(features: DenseFeatures) -> _Columns:
     lowest = np.full(features.n_features, np.inf)
     highest = np.full(features.n_features, -np.inf)
     missing = np.zeros(features.n_features, dtype=np.int64)
-    prints = np.zeros(features.n_features)
     stored = 0
-    rng = np.random.default_rng(0)
     for start in range(0, features.n_rows, _ROWS_AT_A_TIME):
         rows = values[start : start + _ROWS_AT_A_TIME]
-        absent = np.isnan(rows)
-        missing += absent.sum(axis=0)
+        missing += np.isnan(rows).sum(axis=0)
         stored += int(np.count_nonzero(rows))
         lowest = np.fmin(lowest, np.fmin.reduce(rows, axis=0))
         highest = np.fmax(highest, np.fmax.reduce(rows, axis=0))
-        if absent.any():
-            rows = np.where(absent, np.pi, rows)
-        prints += rng.standard_normal(len(rows)) @ rows
-    constant = (lowest == highest) & (missing == 0)
-
-    def equal(i: int, j: int) -> bool:
-        return np.array_equal(values[:, i], values[:, j], equal_nan=True)
-
-    return _Columns(constant, missing, _duplicates(prints, constant, equal), stored)
+    return _Columns(lowest, highest, missing, stored)
 
 
 def _describe_sparse(features: SparseFeatures) -> _Columns:
@@ -145,46 +177,13 @@ def _describe_sparse(features: SparseFeatures) -> _Columns:
     lowest = np.zeros(features.n_features)
     highest = np.zeros(features.n_features)
     missing = np.zeros(features.n_features, dtype=np.int64)
-    prints = np.zeros(features.n_features)
     if len(filled):
         starts = matrix.indptr[filled]
         lowest[filled] = np.fmin.reduceat(matrix.data, starts)
         highest[filled] = np.fmax.reduceat(matrix.data, starts)
         absent = np.isnan(matrix.data)
         missing[filled] = np.add.reduceat(absent.astype(np.int64), starts)
-        rows = np.random.default_rng(0).standard_normal(features.n_rows)
-        prints[filled] = np.add.reduceat(rows[matrix.indices] * np.where(absent, np.pi, matrix.data), starts)
     partial = counts < features.n_rows
     lowest[partial] = np.minimum(lowest[partial], 0.0)
     highest[partial] = np.maximum(highest[partial], 0.0)
-    constant = (lowest == highest) & (missing == 0)
-
-    def equal(i: int, j: int) -> bool:
-        first = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        second = slice(matrix.indptr[j], matrix.indptr[j + 1])
-        return np.array_equal(matrix.indices[first], matrix.indices[second]) and np.array_equal(
-            matrix.data[first], matrix.data[second], equal_nan=True
-        )
-
-    return _Columns(constant, missing, _duplicates(prints, constant, equal), int(np.count_nonzero(matrix.data)))
-
-
-def _duplicates(prints: Vector, constant: NDArray[np.bool_], equal: Callable[[int, int], bool]) -> list[list[int]]:
-    """Groups of equal columns: those whose random projections agree are compared value by value.
-
-    Constant columns are reported as constant, not as duplicates of one another.
-    """
-    candidates = np.flatnonzero(~constant)
-    # Equal columns may differ in the last bits of a sum that a library adds in blocks of columns.
-    keys = np.array([f"{value:.9e}" for value in prints[candidates]])
-    _, group_of, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    groups: list[list[int]] = []
-    for group in np.flatnonzero(sizes > 1):
-        rest = candidates[group_of == group].tolist()
-        while rest:
-            first = rest[0]
-            same = [first, *(other for other in rest[1:] if equal(first, other))]
-            if len(same) > 1:
-                groups.append(same)
-            rest = [other for other in rest if other not in same]
-    return sorted(groups)
+    return _Columns(lowest, highest, missing, int(np.count_nonzero(matrix.data)))

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from linrank.arrays import Vector
 from linrank.dataset.features import refuse_missing, scores_of
+from linrank.dataset.frames import check_columns
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import difference_of_units
@@ -24,7 +25,7 @@ from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
-from linrank.model import LinearModel
+from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
 from linrank.solvers.solution import Solution
 
@@ -163,6 +164,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if isinstance(X, RankingDataset):
             return self._of_known_columns(X).features
         refuse_unsound(X)
+        check_columns(X)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
         )
@@ -197,6 +199,9 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             self.fitted_by_query_ = True
         else:
             dataset = self._put_together(X, y, qid, group, sample_weight, query_weight, first=first)
+        if first:
+            # Data that kept its missing values had none, or nothing could be trained on it.
+            self.missing_rule_ = "error" if dataset.missing == "keep" else dataset.missing
         weights = dataset.document_weights
         if weights is not None and not self.weighs_documents:
             raise LinrankError(f"{type(self).__name__} takes no weights of documents (sample_weight). Leave them out.")
@@ -209,6 +214,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """The first data, whose columns are kept in mind as scikit-learn does."""
         if dataset.n_documents == 0 or dataset.n_features == 0:
             raise LinrankError(f"{dataset!r}: there is nothing to learn from. Check how it was read.")
+        dataset.require_labels()
         refuse_missing(dataset.features, dataset.names)
         self.n_features_in_ = dataset.n_features
         self.__dict__.pop("feature_names_in_", None)
@@ -220,6 +226,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any, *, first: bool
     ) -> RankingDataset:
         refuse_unsound(X)
+        check_columns(X)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
             ensure_all_finite=False, reset=first,
@@ -307,6 +314,8 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
                 for name, value in self.get_params().items()
                 if _is_plain(value)
             },
+            "missing": self.missing_rule_,
+            "trained_at": utc_now(),
             **extra,
         }
         return LinearModel(self.coef_, **fields)

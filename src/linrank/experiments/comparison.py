@@ -295,7 +295,7 @@ def _fitted(job: Job, ranker: Any, train: RankingDataset, vali: RankingDataset) 
     if ranker.get_params().get("patience") is not None and "eval_set" in known:
         watching = {"eval_set": [(vali.features, vali.labels)], "eval_qid": [vali.qid]}
     weighing = {name: weights for name, weights in given.items() if weights is not None}
-    return ranker.fit(train.features, train.labels, qid=train.qid, **weighing, **watching)
+    return ranker.fit(train.features, train.require_labels(), qid=train.qid, **weighing, **watching)
 
 
 def _predicted(ranker: Any, data: RankingDataset) -> Vector:

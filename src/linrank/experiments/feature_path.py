@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
-from linrank.dataset.features import scores_of
+from linrank.dataset.features import refuse_missing, scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.repeats import without_repeated_columns
 from linrank.dataset.scaling import ScalingChoice, choose_scaling, folded, scaled, scaling_named
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.experiments.path_views import draw_path, path_frame, path_html
 from linrank.measures import Measure, bootstrap_interval, parse_measure
-from linrank.model import LinearModel
+from linrank.model import LinearModel, utc_now
 from linrank.objective.concave_penalties import MCP, usual_size
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -85,6 +86,9 @@ class FeaturePath:
         Of each feature; 1 unless told.
     scaling : ScalingChoice
         What the features were scaled by while they were chosen, fitted on the training data.
+    repeated : dict
+        Features that get no weight, since another, whose name is given, says the same: it is equal up to a factor and a
+        constant within each query. Of such features the cheapest may get a weight, the first of equally cheap ones.
     """
 
     steps: tuple[FeatureStep, ...]
@@ -92,6 +96,7 @@ class FeaturePath:
     measure: Measure
     costs: Vector
     scaling: ScalingChoice
+    repeated: Mapping[str, str] = field(default_factory=dict)
 
     def by_size(self) -> list[FeatureStep]:
         """The best step of each number of features, the fewest first."""
@@ -159,6 +164,7 @@ class FeaturePath:
                 "cost": step.cost,
                 str(self.measure): step.mean,
             },
+            trained_at=utc_now(),
         )
 
 
@@ -214,6 +220,8 @@ def feature_path(
     """
     dataset = X if isinstance(X, RankingDataset) else RankingDataset.from_arrays(X, y, qid=qid, group=group)
     prices = _checked_costs(costs, dataset.n_features)
+    refuse_missing(dataset.features, dataset.names)
+    dataset, repeated = without_repeated_columns(dataset, prices)
     _check_settings(n_steps, smallest, l1_ratio, cv, eval_set)
     if penalty not in ("l1", "mcp"):
         raise LinrankError(f"penalty={penalty!r}; use 'l1', with l1_ratio below 1 for an elastic net, or 'mcp'.")
@@ -238,7 +246,7 @@ def feature_path(
         held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, scaling, random_state)
     if held_out is not None:
         steps = [replace(step, held_out=values) for step, values in zip(steps, held_out, strict=False)]
-    return FeaturePath(tuple(steps), dataset.names, chosen, prices, choice)
+    return FeaturePath(tuple(steps), dataset.names, chosen, prices, choice, repeated)
 
 
 def stability(

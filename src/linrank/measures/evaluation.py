@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, for_kernels
+from linrank.dataset.ranking_dataset import UNJUDGED
 from linrank.errors import LinrankError
 from linrank.measures.judgements import Judged, judged
 from linrank.measures.measures import Measure
@@ -152,6 +153,8 @@ def evaluate(
 def _check_measures(measures: Sequence[Measure], dataset: Judged) -> None:
     """Refuse what cannot be computed, before any work."""
     labels = dataset.labels
+    if labels is None:
+        raise LinrankError(UNJUDGED)
     if dataset.queries.n_queries == 0:
         raise LinrankError("there are no queries to evaluate. Pass at least one document.")
     if len(labels) != dataset.queries.n_documents:

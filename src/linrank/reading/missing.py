@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from numbers import Real
-from typing import Any, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,13 @@ from scipy import sparse
 
 from linrank.arrays import Offsets
 from linrank.compiled import kernel
+from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
+from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-
-MissingRule: TypeAlias = Literal["error", "keep", "query_min"] | float
 
 # Few enough that the mask of one piece stays in cache.
 _VALUES_AT_A_TIME = 1 << 18
-
-
-def check_missing_rule(rule: MissingRule) -> None:
-    """Refuse a rule that is none, before anything is read."""
-    if isinstance(rule, str):
-        known = rule in ("error", "keep", "query_min")
-    else:
-        known = isinstance(rule, Real) and not isinstance(rule, bool | np.bool_) and math.isfinite(rule)
-    if not known:
-        raise LinrankError(f'missing={rule!r} is no rule; use "error", "keep" (NaN), "query_min", or a finite number.')
 
 
 def fill_missing(
@@ -58,6 +48,28 @@ def fill_missing(
             raise LinrankError(f"missing={number!r} does not fit {values.dtype}. Use a smaller number or float64.")
         for piece in _pieces(values):
             piece[np.isnan(piece)] = number
+
+
+def filled(
+    dataset: RankingDataset, rule: MissingRule, needed: NDArray[np.bool_] | None = None
+) -> tuple[RankingDataset, int]:
+    """The dataset with every NaN replaced as the rule says, and how many there were; the one given stays as it is.
+
+    A column that is not `needed`, since no weight looks at it, may lack what it likes: 0 stands for it, uncounted.
+    """
+    check_missing_rule(rule)
+    values = _values(dataset.features)
+    if not any(np.isnan(piece).any() for piece in _pieces(values)):
+        return replace(dataset, missing=rule), 0
+    features = dataset.features.copy()
+    values = _values(features)
+    lacking = np.isnan(values)
+    if needed is not None:
+        of_no_use = ~needed[features.indices] if sparse.issparse(features) else np.broadcast_to(~needed, lacking.shape)
+        values[lacking & of_no_use] = 0.0
+        lacking &= ~of_no_use
+    fill_missing(features, dataset.queries, rule, dataset.names)
+    return replace(dataset, features=features, missing=rule), int(np.count_nonzero(lacking))
 
 
 def _values(features: Any) -> NDArray[Any]:

@@ -7,10 +7,12 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.reading.byte_source import LONGEST_LINE, ByteSource, LongLineError
@@ -18,7 +20,6 @@ from linrank.reading.chunk_stream import ChunkStream
 from linrank.reading.feature_rows import Layout
 from linrank.reading.gathered_rows import GatheredRows
 from linrank.reading.line_chunk import GREATEST_ID, LineRules
-from linrank.reading.missing import MissingRule, check_missing_rule
 from linrank.threads import number_of_threads
 
 # Large enough that Python's share of the work is nothing, small enough that chunks in flight are little memory.
@@ -90,7 +91,7 @@ def read_svmlight(
                 f"the line is longer than {LONGEST_LINE} bytes; this is hardly text. Check that it is the right file.",
             ) from None
         stream.finish_placing()
-    return rows.dataset(fills_with_query_min=missing == "query_min")
+    return replace(rows.dataset(fills_with_query_min=missing == "query_min"), missing=missing)
 
 
 def _share_done(done: int, total: int | None) -> float:

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from linrank.arrays import Offsets, Vector
+from linrank.dataset.frames import remedy_for
+from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.text_column import TextColumn
 from linrank.errors import LinrankError
-from linrank.reading.missing import MissingRule, check_missing_rule, fill_missing
+from linrank.reading.missing import fill_missing
 from linrank.reading.table_sources import (
     Column,
     TableSource,
@@ -48,7 +50,8 @@ def from_table(
     ----------
     table : pandas or polars DataFrame, polars LazyFrame, Arrow Table or RecordBatch
         Or anything else that offers itself as an Arrow stream.
-    label, qid : names of the columns with the labels and the query ids
+    label : name of the column with the labels; None for documents that nobody has judged
+    qid : name of the column with the query ids; None for documents that are all of one query
         Ids keep their type: whole numbers stay numbers, text stays text.
     features : names of the feature columns, in the order wanted
         All columns that have no other part, unless told. They hold numbers or booleans; a whole number that
@@ -72,8 +75,8 @@ def from_table(
 def read_parquet(
     path: str | os.PathLike[str],
     *,
-    label: str = "label",
-    qid: str = "qid",
+    label: str | IfThere | None = "label",
+    qid: str | IfThere | None = "qid",
     features: Sequence[str] | None = None,
     docid: str | None = None,
     weight: str | None = None,
@@ -90,8 +93,8 @@ def read_parquet(
 def read_arrow(
     path: str | os.PathLike[str],
     *,
-    label: str = "label",
-    qid: str = "qid",
+    label: str | IfThere | None = "label",
+    qid: str | IfThere | None = "qid",
     features: Sequence[str] | None = None,
     docid: str | None = None,
     weight: str | None = None,
@@ -108,8 +111,8 @@ def read_arrow(
 def read_csv(
     path: str | os.PathLike[str],
     *,
-    label: str = "label",
-    qid: str = "qid",
+    label: str | IfThere | None = "label",
+    qid: str | IfThere | None = "qid",
     features: Sequence[str] | None = None,
     docid: str | None = None,
     weight: str | None = None,
@@ -132,9 +135,17 @@ def read_csv(
     if len(separator) != 1 or not separator.isascii() or separator in '\r\n"':
         raise LinrankError(f"delimiter={separator!r} cannot separate fields; use one character, such as ';'.")
     with naming_file(path, "CSV"):
-        dataset = _gather(csv_source(Path(path), separator, {qid, docid}), roles)
+        texts = {name.name if isinstance(name, IfThere) else name for name in (qid, docid)}
+        dataset = _gather(csv_source(Path(path), separator, texts), roles)
     ids = _as_written(dataset.queries.ids)
     return replace(dataset, queries=replace(dataset.queries, ids=ids))
+
+
+@dataclass(frozen=True, slots=True)
+class IfThere:
+    """The name of a column that a table may lack: it then has no part, as if None had been given."""
+
+    name: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +189,11 @@ class _Gathering:
         self.source = source
         self.roles = roles
         positions = _Positions(source)
-        self.parts = {part: positions.of(name, f"{part}=") for part, name in roles.named().items()}
+        self.parts = {
+            part: positions.of(name.name if isinstance(name, IfThere) else name, f"{part}=")
+            for part, name in roles.named().items()
+            if not isinstance(name, IfThere) or name.name in source.names
+        }
         self.features = positions.of_features(roles.features, self.parts)
         for part in self.parts.keys() - {"qid", "docid"}:
             _require_numbers(source, self.parts[part], f"the {part} column", "Map its values to numbers.")
@@ -209,10 +224,12 @@ class _Gathering:
     def dataset(self) -> RankingDataset:
         numbers = {part: np.concatenate([np.empty(0), *pieces]) for part, pieces in self._numbers.items()}
         names = [str(self.source.names[position]) for position in self.features]
+        if "qid" not in self.parts:
+            self._ids.add(np.zeros(self._row, dtype=np.int64))
         queries = Queries.from_ids(self._ids.of_rows())
         dataset = RankingDataset.from_arrays(
             self._joined_blocks(),
-            numbers["label"],
+            numbers.get("label"),
             qid=self._ids.of_rows(),
             feature_names=names,
             comments=TextColumn.joined(self._docids) if "docid" in self.parts else None,
@@ -220,7 +237,7 @@ class _Gathering:
             query_weights=self._one_a_query(numbers["query_weight"], queries) if "query_weight" in numbers else None,
         )
         fill_missing(dataset.features, queries, self.roles.missing, names)
-        return replace(dataset, queries=replace(queries, ids=self._ids.distinct()))
+        return replace(dataset, queries=replace(queries, ids=self._ids.distinct()), missing=self.roles.missing)
 
     def _put_numbers(self, column: Column, position: int, out: NDArray[Any]) -> None:
         name = self.source.names[position]
@@ -355,8 +372,11 @@ class _Positions:
                     "a column has one part. Name different columns."
                 )
             part_of[position] = part
-        remedy = "Choose the features with features=[…], or name document ids with docid=…."
         for position in features:
+            remedy = (
+                f"{remedy_for(self._source.types[position].shown)}, or leave it out: choose the features with "
+                "features=[…], or name document ids with docid=…."
+            )
             _require_numbers(self._source, position, "column", remedy)
         return features
 
@@ -376,6 +396,6 @@ def _first_inexact(values: NDArray[Any]) -> int | None:
 
 def _as_written(ids: NDArray[Any]) -> NDArray[Any]:
     """The ids as whole numbers, if all are written as Python would write such a number of 64 bits."""
-    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) for text in ids.tolist()):
+    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", str(text)) for text in ids.tolist()):
         return ids.astype(np.int64)
     return ids

@@ -15,11 +15,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
-from linrank.reading.missing import MissingRule, check_missing_rule, fill_missing
+from linrank.reading.missing import fill_missing
 
 PathLike: TypeAlias = str | os.PathLike[str]
 # For each query its documents, in the order of the file, each with its label or score.
@@ -114,6 +115,7 @@ def read_trec(
         comments=[f"docid = {docid}" for _, docid in pairs],
     )
     fill_missing(features, dataset.queries, missing, list(named))
+    dataset = replace(dataset, missing=missing)
     if qrels is None:
         return dataset
     missed = [

@@ -35,7 +35,7 @@ def write_svmlight(path: str | os.PathLike[str], dataset: RankingDataset, *, zer
             )
     first = 0 if zero_based else 1
     query_of = dataset.queries.of_rows().tolist()
-    labels = [_number(label) for label in dataset.labels.tolist()]
+    labels = [_number(label) for label in dataset.require_labels().tolist()]
     with replacing(path) as file:
         for row, (label, query) in enumerate(zip(labels, query_of, strict=True)):
             pairs = " ".join(f"{column + first}:{_number(value)}" for column, value in _entries(dataset.features, row))

@@ -125,7 +125,7 @@ class QueriesByLabel:
     @classmethod
     def of(cls, dataset: RankingDataset) -> QueriesByLabel:
         queries, n = dataset.queries, dataset.n_documents
-        labels = for_kernels(queries.grouped(dataset.labels))
+        labels = for_kernels(queries.grouped(dataset.require_labels()))
         weights = np.ones(n) if dataset.document_weights is None else queries.grouped(dataset.document_weights)
         query_weights = np.ones(queries.n_queries) if dataset.query_weights is None else dataset.query_weights
         rows, lower = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
