@@ -12,7 +12,7 @@ from linrank._version import __version__
 
 # Each verb, and the sentence `linrank --help` says about it.
 VERBS = {
-    "info": "say what is in a data file: queries, documents, pairs, labels, useless features",
+    "info": "say what is in a data file: queries, documents, labels, repeated rows, each feature's worth",
     "convert": "write data in another form, such as the memory-mapped one that opens in milliseconds",
     "evaluate": "measure a file of scores: NDCG, MAP, P, ERR and more, by the definition you name",
     "train": "train a linear ranker exactly on all preference pairs, and write it as a JSON model",
@@ -21,6 +21,7 @@ VERBS = {
     "compare": "compare methods over folds: settings chosen on validation, tested once, with significance",
     "report": "make a comparison one page to look at: leaderboard, features, weights, queries, why",
     "reproduce": "run five papers' tables and figures on the data you have, ours beside theirs",
+    "show": "print a model: its weights by importance, its scaling, how and on what it was trained",
     "predict": "score documents with a model",
     "explain": "say why documents stand where a model puts them, feature by feature",
     "demo": "make sample data, train and compare rankers on it, and write the report",

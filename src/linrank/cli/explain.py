@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.data_arguments import add_data_options
+from linrank.cli.scoring import read_to_score
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def run(arguments: Namespace) -> None:
     if arguments.top < 1:
         raise LinrankError(f"--top {arguments.top}: show at least 1.")
     model = LinearModel.load(arguments.model)
-    data = read_data(arguments.data, arguments).with_columns(model.feature_names)
+    data = read_to_score(arguments.data, arguments, model, by_query=True)
     query = _Query.of(model, data, _number_of_query(data, arguments.query, arguments.data))
     pair: tuple[int, int] | None = None
     if arguments.above is not None:
@@ -128,6 +129,9 @@ class _Query:
         docids = self.data.docids
         return f"row {position + 1}" if docids is None or not docids[position] else docids[position]
 
+    def label(self, position: int) -> float | None:
+        return None if self.data.labels is None else float(self.data.labels[position])
+
     def explanation(self, above: int, below: int | None = None) -> Explanation:
         """Of one document over another, or over the mean of the query's documents."""
         from linrank.explaining import explain_rows
@@ -136,13 +140,13 @@ class _Query:
         return explain_rows(self.weights, self.features[above], other, self.names)
 
     def record(self, arguments: Namespace, pair: tuple[int, int] | None) -> dict[str, Any]:
-        docids, labels = self.data.docids, self.data.labels.tolist()
+        docids = self.data.docids
         ranking = [
             {
                 "rank": rank,
                 "row": position + 1,
                 "docid": None if docids is None else docids[position],
-                "label": labels[position],
+                "label": self.label(position),
                 "score": self.scores[position],
                 "contributions": {part.feature: part.amount for part in self.explanation(position).top(arguments.top)},
             }
@@ -162,28 +166,26 @@ class _Query:
         }
 
     def show_ranking(self, query: str, top: int) -> None:
-        labels = self.data.labels.tolist()
         shown = table(f"query {query}, {counted(len(self.order), 'document')}", "document", "rank", "score", "label")
         shown.add_column("largest contributions, against the query's mean", overflow="fold")
         for rank, position in enumerate(self.order[:top], start=1):
             parts = self.explanation(position).top(_BESIDE)
             words = "  ".join(f"{part.feature} {part.amount:+.4g}" for part in parts)
-            score, label = f"{self.scores[position]:.6g}", f"{labels[position]:g}"
-            shown.add_row(self.name(position), str(rank), score, label, words)
+            label = self.label(position)
+            score, grade = f"{self.scores[position]:.6g}", "" if label is None else f"{label:g}"
+            shown.add_row(self.name(position), str(rank), score, grade, words)
         console().print(shown)
         if len(self.order) > top:
             console().print(f"… and {len(self.order) - top} more; --top shows them.\n")
 
     def show_comparison(self, pair: tuple[int, int], top: int) -> None:
         above, below = pair
-        labels = self.data.labels.tolist()
         print_ = console().print
         stands = "above" if self.scores[above] > self.scores[below] else "not above"
         print_(f"{self.name(above)} {stands} {self.name(below)}", style="bold")
-        print_(
-            f"scores {self.scores[above]:.6g} and {self.scores[below]:.6g}, "
-            f"labels {labels[above]:g} and {labels[below]:g}\n"
-        )
+        labels = self.label(above), self.label(below)
+        judged = "" if None in labels else f", labels {labels[0]:g} and {labels[1]:g}"
+        print_(f"scores {self.scores[above]:.6g} and {self.scores[below]:.6g}{judged}\n")
         if self.scaled:
             print_("Features are as the model sees them, scaled within the query.\n")
         print_(self.explanation(above, below).table(top))

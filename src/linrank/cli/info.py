@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, keep_missing, read_data
+from linrank.cli.feature_table import add_worth, feature_worth, show_features
+from linrank.cli.show import add_how_many, check_how_many, is_model, show_model
 
 if TYPE_CHECKING:
     from linrank.dataset.summary import DatasetSummary
@@ -18,24 +20,36 @@ def parser() -> ArgumentParser:
     made = verb_parser(
         "info",
         "Say what is in a file of ranking data: queries, documents, features, preference pairs (counted, never\n"
-        "listed), the labels, and the features that cannot help a linear ranker: constant, missing or duplicated.",
+        "listed), the labels, documents that are there twice or with two labels, features that cannot help a linear\n"
+        "ranker, and of each feature its range, how often it is missing and how well it ranks alone. Of a model, the\n"
+        "same as linrank show.\n\n"
+        "NDCG@10 of a feature alone is in its better direction, ties averaged over and missing values last.",
         "  linrank info train.txt\n"
-        "  linrank info train.parquet --label grade --qid query_id\n"
+        "  linrank info train.parquet --label grade --qid query_id --all\n"
         "  linrank info train.txt.gz --json | jq .n_pairs",
     )
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
-    made.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; or a model")
+    add_how_many(made, "features")
+    made.add_argument("--json", action="store_true", help="print one JSON object, with everything")
     add_data_options(made)
     return made
 
 
 def run(arguments: Namespace) -> None:
+    check_how_many(arguments)
+    if is_model(arguments.data):
+        from linrank.model import LinearModel
+
+        show_model(arguments.data, LinearModel.load(arguments.data), arguments)
+        return
     keep_missing(arguments)
-    summary = read_data(arguments.data, arguments).describe()
+    dataset = read_data(arguments.data, arguments)
+    summary, worth = dataset.describe(), feature_worth(dataset)
     if arguments.json:
-        dump_json({"file": arguments.data, **summary.as_dict()})
+        dump_json(add_worth({"file": arguments.data, **summary.as_dict()}, worth))
     else:
         show_summary(arguments.data, summary)
+        show_features(summary, worth, None if arguments.all else arguments.top)
 
 
 def show_summary(name: str, summary: DatasetSummary) -> None:
@@ -54,12 +68,16 @@ def show_summary(name: str, summary: DatasetSummary) -> None:
     for fact, remark in facts:
         out.print(f"  {fact:<22}{remark}".rstrip())
     labels = table(None, "label", "documents", "share")
+    if not summary.label_histogram:
+        out.print("  no labels\n")
     for label, count in summary.label_histogram.items():
         name = f"{label:g}" if summary.n_levels == len(summary.label_histogram) else f"from {label:.4g}"
         labels.add_row(name, f"{count:,}", f"{count / max(1, summary.n_documents):.1%}")
-    out.print(labels)
+    if summary.label_histogram:
+        out.print(labels)
     if summary.n_levels != len(summary.label_histogram):
         out.print(f"  {summary.n_levels:,} different labels")
+    _show_repeats(summary)
     _show_useless_features(summary)
 
 
@@ -76,13 +94,37 @@ def _useless_queries(summary: DatasetSummary) -> str:
     return f"{counted(summary.queries_without_pairs, 'query', 'queries')} {has} none: all labels equal"
 
 
+def _show_repeats(summary: DatasetSummary) -> None:
+    kinds = (
+        (summary.repeated_rows, "the features of an earlier one of their query"),
+        (summary.repeated_documents, "the id of an earlier one of their query"),
+    )
+    for repeats, what in kinds:
+        if repeats is None or not repeats.repeated:
+            continue
+        line = f"  {counted(repeats.repeated, 'document')} with {what}"
+        if repeats.contradictory:
+            examples = "; ".join(
+                f"query {query}{'' if docid is None else f', {docid}'}: {first:g} and {other:g}"
+                for query, docid, first, other in repeats.examples
+            )
+            more = ", …" if repeats.contradictory > len(repeats.examples) else ""
+            line += f", {repeats.contradictory:,} of them with another label ({examples}{more})"
+        console().print(line)
+
+
 def _show_useless_features(summary: DatasetSummary) -> None:
     out = console()
     if summary.constant_features:
         out.print(f"  constant, so no use: {_listed(summary.constant_features)}")
     if summary.duplicated_features:
-        groups = tuple(" = ".join(group) for group in summary.duplicated_features)
-        out.print(f"  the same in every document: {_listed(groups)}")
+        factors = summary.duplicate_factors
+        same = tuple(
+            f"{name} = {'' if factors[name] == 1 else f'{factors[name]:.6g} x '}{first}"
+            for first, *others in summary.duplicated_features
+            for name in others
+        )
+        out.print(f"  the same twice, up to a constant in each query: {_listed(same)}")
     if summary.missing_values:
         counts = tuple(f"{name} ({count:,})" for name, count in summary.missing_values.items())
         out.print(f"  missing in some documents: {_listed(counts)}")

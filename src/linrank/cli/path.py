@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
 from linrank.cli.methods import add_scaling_option
-from linrank.cli.train import without_endings
+from linrank.cli.train import of_data, without_endings
 from linrank.errors import DataFormatError, LinrankError
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.experiments.feature_path import FeaturePath, FeatureStep
+
+
+_MOST_NAMED = 12
 
 
 def parser() -> ArgumentParser:
@@ -94,7 +97,7 @@ def run(arguments: Namespace) -> None:
     )
     chosen = path.select_features(arguments.max_features, max_cost=arguments.max_cost, one_se=arguments.one_se)
     if arguments.model:
-        path.to_model(chosen).save(arguments.model)
+        of_data(path.to_model(chosen), dataset).save(arguments.model)
     for picture in filter(None, (arguments.picture, page)):
         save_curve(path, chosen, picture, title=Path(arguments.data).name)
     if arguments.json:
@@ -118,6 +121,10 @@ def show_path(path: FeaturePath, chosen: FeatureStep) -> None:
         shown.add_row(str(step.n_features), f"{step.cost:g}", f"{step.mean:.4f}", interval, f"{step.train:.4f}", mark)
     console().print(shown)
     console().print(f"scaling while choosing: {path.scaling}; weights are of the raw features")
+    if path.repeated:
+        told = ", ".join(f"{name} (as {of})" for name, of in list(path.repeated.items())[:_MOST_NAMED])
+        more = f" and {len(path.repeated) - _MOST_NAMED} more" if len(path.repeated) > _MOST_NAMED else ""
+        console().print(f"no weight, since another feature says the same: {told}{more}")
     if not held_out:
         console().print("measured on the training queries themselves: pass --cv or --validate for an honest curve")
 
@@ -135,7 +142,12 @@ def _record(path: FeaturePath, chosen: FeatureStep) -> dict[str, Any]:
         }
         for step in path.by_size()
     ]
-    return {"measure": str(path.measure), "scaling": str(path.scaling), "steps": steps}
+    return {
+        "measure": str(path.measure),
+        "scaling": str(path.scaling),
+        "repeated_features": dict(path.repeated),
+        "steps": steps,
+    }
 
 
 def _costs(file: str | None, dataset: RankingDataset) -> list[float] | None:

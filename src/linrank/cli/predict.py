@@ -7,7 +7,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from linrank.cli.console import console, counted, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.data_arguments import add_data_options
+from linrank.cli.scoring import read_to_score
 from linrank.errors import LinrankError
 
 
@@ -15,7 +16,9 @@ def parser() -> ArgumentParser:
     made = verb_parser(
         "predict",
         "Score documents with a model: one number a line, in the order of the data's rows, higher is better; or a\n"
-        "TREC run, in rank order.",
+        "TREC run, in rank order.\n\n"
+        "A table needs the columns that have a weight, and no others: no label, and no qid unless the model scales or\n"
+        "fills by query. Missing values are filled as they were in training, unless --missing says otherwise.",
         "  linrank predict model.json test.txt test.scores\n"
         "  linrank predict model.json test.txt | head\n"
         "  linrank predict model.json test.txt run.txt --trec --tag my-ranker",
@@ -42,7 +45,7 @@ def run(arguments: Namespace) -> None:
                 f"{arguments.scores}: is the {given} itself. Name another file, so that nothing is lost."
             )
     model = LinearModel.load(arguments.model)
-    dataset = read_data(arguments.data, arguments).with_columns(model.feature_names, arguments.data)
+    dataset = read_to_score(arguments.data, arguments, model, by_query=arguments.trec)
     scores = model.predict(dataset.features, dataset.queries)
     if arguments.trec:
         write_run(arguments.scores, dataset, scores, tag=arguments.tag)

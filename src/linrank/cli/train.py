@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from linrank.cli.methods import (
     add_method_options,
     make_ranker,
 )
+from linrank.cli.show import largest_weights
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -150,10 +152,16 @@ def to_model(
         feature_names=train.names,
         scaling=scaling,
         training=summary,
-        data_fingerprint=train.fingerprint(),
         parameters=plain,
     )
-    return made
+    return of_data(made, train)
+
+
+def of_data(model: LinearModel, train: RankingDataset) -> LinearModel:
+    """The model, with what it should remember of the data it was trained on."""
+    from linrank.dataset.missing_rule import rule_to_remember
+
+    return replace(model, data_fingerprint=train.fingerprint(), missing=rule_to_remember(train.missing))
 
 
 def show_training(
@@ -183,6 +191,8 @@ def show_training(
     if "gradient_norm" in summary:
         print_(f"  |gradient|    {summary['gradient_norm']:.3e}")
     print_(f"  features      {summary['features_used']} of {model.n_features} have a weight")
+    if summary["features_used"]:
+        print_(f"  largest       {largest_weights(model)}")
     print_(f"  scaling       {summary['scaling']}")
     print_(f"  trained on    {counted(summary['pairs'], 'pair')} of {counted(summary['documents'], 'document')}")
     print_(f"  seconds       {summary['training_seconds']:.2f} training, {summary['reading_seconds']:.2f} reading")

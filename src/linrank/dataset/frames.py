@@ -45,12 +45,13 @@ def frame_numbers(frame: Any) -> NDArray[Any]:
     """The values of a pandas, polars or Arrow table, one row a document."""
     check_columns(frame)
     values = np.asarray(frame)
-    if values.dtype == object:
-        # Nullable columns, and mixtures with booleans.
-        for place, name in enumerate(column_names(frame) or ()):
-            values[:, place] = [_number(value, name, row) for row, value in enumerate(values[:, place].tolist())]
-        values = values.astype(np.float64)
-    return values
+    if values.dtype != object:
+        return values
+    # Nullable columns, and mixtures with booleans.
+    numbers = np.empty(values.shape)
+    for place, name in enumerate(column_names(frame) or ()):
+        numbers[:, place] = [_number(value, name, row) for row, value in enumerate(values[:, place].tolist())]
+    return numbers
 
 
 def _number(value: Any, name: str, row: int) -> float:

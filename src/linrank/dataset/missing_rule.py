@@ -21,3 +21,9 @@ def check_missing_rule(rule: MissingRule) -> None:
         known = isinstance(rule, Real) and not isinstance(rule, bool | np.bool_) and math.isfinite(rule)
     if not known:
         raise LinrankError(f'missing={rule!r} is no rule; use "error", "keep" (NaN), "query_min", or a finite number.')
+
+
+def rule_to_remember(rule: MissingRule) -> MissingRule:
+    """What a model that was trained on data read by this rule does with missing values."""
+    # Data that kept its missing values had none, or nothing could have been trained on it.
+    return "error" if rule == "keep" else rule

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from linrank.arrays import Vector
 from linrank.dataset.features import refuse_missing, scores_of
 from linrank.dataset.frames import check_columns
+from linrank.dataset.missing_rule import rule_to_remember
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import difference_of_units
@@ -200,8 +201,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         else:
             dataset = self._put_together(X, y, qid, group, sample_weight, query_weight, first=first)
         if first:
-            # Data that kept its missing values had none, or nothing could be trained on it.
-            self.missing_rule_ = "error" if dataset.missing == "keep" else dataset.missing
+            self.missing_rule_ = rule_to_remember(dataset.missing)
         weights = dataset.document_weights
         if weights is not None and not self.weighs_documents:
             raise LinrankError(f"{type(self).__name__} takes no weights of documents (sample_weight). Leave them out.")

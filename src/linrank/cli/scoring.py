@@ -1,0 +1,64 @@
+"""Data for a model to score: what the model needs of it, and nothing that it does not."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import counted
+from linrank.cli.data_arguments import read_data
+from linrank.errors import DataFormatError, LinrankError
+
+if TYPE_CHECKING:
+    from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.model import LinearModel
+
+
+def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_query: bool) -> RankingDataset:
+    """Read documents for a model to score, and fill what is missing as in training, unless told otherwise.
+
+    A table needs the columns that have a weight. Labels are optional, and so are query ids where neither the caller
+    (`by_query`), nor the model's scaling, nor the rule for missing values goes by query.
+    """
+    from linrank.reading.missing import filled
+
+    rule = model.missing if arguments.missing is None else arguments.missing
+    if arguments.missing is not None and rule != model.missing:
+        _say(f"--missing {rule}, where the model was trained with {model.missing}: scores may mean something else.")
+    by_query = by_query or rule == "query_min" or (model.scaling is not None and model.scaling.kind == "query")
+    data = read_data(path, _only_needed(path, arguments, model, by_query))
+    needed = model.weights != 0
+    data = data.with_columns(model.feature_names, path, needed=needed)
+    try:
+        # Nothing has a score that lacks a value, so keeping such values is refusing them.
+        data, n_filled = filled(data, "error" if rule == "keep" else rule, needed)
+    except LinrankError as error:
+        raise DataFormatError(path, None, str(error)) from None
+    if n_filled:
+        as_trained = ", as in training" if rule == model.missing else ""
+        _say(f"{counted(n_filled, 'missing value')} filled: {rule}{as_trained}.")
+    return data
+
+
+def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: bool) -> Namespace:
+    """The same arguments, asking for less."""
+    from linrank.reading.read import format_of
+    from linrank.reading.tables import IfThere
+
+    form = arguments.format or format_of(path)
+    changed: dict[str, Any] = {"missing": None if form == "linrank" else "keep"}
+    if form == "svmlight" and not by_query:
+        changed["one_query"] = True
+    if form in ("csv", "parquet", "arrow"):
+        used = [name for name, weight in zip(model.feature_names, model.weights, strict=True) if weight != 0]
+        changed["features"] = arguments.features or used or None
+        changed["label"] = arguments.label or IfThere("label")
+        if not by_query:
+            changed["qid"] = arguments.qid or IfThere("qid")
+    return Namespace(**(vars(arguments) | changed))
+
+
+def _say(text: str) -> None:
+    # Not on standard output, which may be the scores.
+    sys.stderr.write(f"{text}\n")

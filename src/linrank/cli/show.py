@@ -1,0 +1,187 @@
+"""linrank show: what is in a model file."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import console, counted, dump_json, table, verb_parser
+from linrank.errors import LinrankError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from linrank.model import LinearModel
+
+_LARGEST = 5
+_SHOWN = 20
+
+
+def parser() -> ArgumentParser:
+    made = verb_parser(
+        "show",
+        "Print a model: its weights, the most important first, the scaling and the rule for missing values that new\n"
+        "data goes through, what was minimised, whether that ended well, when, and on what data.\n\n"
+        "A weight is shown on the feature as it is given (raw) and on the feature as the model scales it; the latter\n"
+        "can be compared with one another, and decides the order.",
+        "  linrank show model.json\n  linrank show model.json --all\n  linrank show model.json --json | jq .weights",
+    )
+    made.add_argument("model", help="JSON file written by linrank train, tune or path")
+    add_how_many(made, "weights")
+    made.add_argument("--json", action="store_true", help="print one JSON object, with everything")
+    return made
+
+
+def add_how_many(parser: ArgumentParser, what: str) -> None:
+    """Add how much of a long table to show."""
+    parser.add_argument("--top", type=int, default=_SHOWN, metavar="N", help=f"{what} to show ({_SHOWN})")
+    parser.add_argument("--all", action="store_true", help="show every feature")
+
+
+def check_how_many(arguments: Namespace) -> None:
+    if arguments.top < 1:
+        raise LinrankError(f"--top {arguments.top}: show at least 1.")
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.model import LinearModel
+
+    check_how_many(arguments)
+    show_model(arguments.model, LinearModel.load(arguments.model), arguments)
+
+
+def show_model(path: str, model: LinearModel, arguments: Namespace) -> None:
+    """Print a model, for people or as JSON."""
+    if arguments.json:
+        dump_json(_record(path, model))
+        return
+    print_ = console().print
+    print_(path, style="bold")
+    for name, words in _facts(model):
+        print_(f"  {name:<15} {words}")
+    ranked = _by_importance(model)
+    shown = ranked if arguments.all else [row for row in ranked if row["weight"] != 0][: arguments.top]
+    print_(_weights_table(model, shown))
+    n_used = sum(row["weight"] != 0 for row in ranked)
+    if n_used > len(shown):
+        print_(f"  … and {n_used - len(shown)} more; --all shows every one.")
+    if model.scaling is None and n_used > 1:
+        print_("  Weights of features that are not scaled compare only where the features' ranges do.")
+
+
+def is_model(path: str) -> bool:
+    """Whether a file says of itself that it is a model."""
+    file = Path(path)
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return b'"linrank-model"' in opened.read(200)
+
+
+def scaling_in_words(model: LinearModel) -> str:
+    """How features are scaled before they are weighed."""
+    if model.scaling is None:
+        return "features as they are given, not scaled"
+    return f"scaling {model.scaling.kind}{', within each query' if model.scaling.kind == 'query' else ''}"
+
+
+def largest_weights(model: LinearModel) -> str:
+    """The few most important weights in one line: `bm25 +0.81, age -0.3 and 3 more`."""
+    used = [row for row in _by_importance(model) if row["weight"] != 0]
+    named = ", ".join(f"{row['feature']} {row['weight']:+.4g}" for row in used[:_LARGEST])
+    more = f" and {len(used) - _LARGEST} more" if len(used) > _LARGEST else ""
+    return f"{named}{more}"
+
+
+def _by_importance(model: LinearModel) -> list[dict[str, Any]]:
+    """Each feature with its weight as the model scales it, and on the feature as it is given where there is one."""
+    import numpy as np
+
+    by_query = model.scaling is not None and model.scaling.kind == "query"
+    raw: list[Any] = [None] * model.n_features if by_query else model.raw_weights().tolist()
+    order = np.argsort(-np.abs(model.weights), kind="stable").tolist()
+    weights = model.weights.tolist()
+    return [{"feature": model.feature_names[j], "weight": weights[j], "raw_weight": raw[j]} for j in order]
+
+
+def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
+    if model.scaling is None:
+        shown = table(None, "feature", "weight")
+        for row in rows:
+            shown.add_row(row["feature"], f"{row['weight']:+.6g}")
+        return shown
+    shown = table(None, "feature", "scaled weight", "raw weight")
+    for row in rows:
+        raw = "" if row["raw_weight"] is None else f"{row['raw_weight']:+.6g}"
+        shown.add_row(row["feature"], f"{row['weight']:+.6g}", raw)
+    return shown
+
+
+def _facts(model: LinearModel) -> Iterator[tuple[str, str]]:
+    n_used = sum(weight != 0 for weight in model.weights.tolist())
+    yield "method", model.method or "unknown"
+    if model.objective:
+        yield "minimises", model.objective
+    settings = ", ".join(f"{name}={value}" for name, value in model.parameters.items() if value is not None)
+    if settings:
+        yield "settings", settings
+    yield "features", f"{n_used} of {model.n_features} have a weight"
+    yield "scaling", scaling_in_words(model).removeprefix("scaling ")
+    yield "missing values", missing_in_words(model)
+    yield from _training_facts(model)
+    yield "trained", f"{model.trained_at or 'at an unknown time'}, by linrank {model.linrank_version}"
+    yield "data", model.data_fingerprint or "unknown"
+
+
+def missing_in_words(model: LinearModel) -> str:
+    """What becomes of a missing value."""
+    if model.missing == "query_min":
+        return "filled with the feature's least value in the query (query_min)"
+    return "refused" if model.missing in ("error", "keep") else f"filled with {model.missing:g}"
+
+
+def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
+    training = model.training
+    if "converged" in training:
+        ended = "converged" if training["converged"] else "not converged"
+        message = training.get("message")
+        yield "training", f"{ended}: {message}" if message else ended
+    value, gap = training.get("objective"), training.get("certified_gap")
+    if value is not None:
+        closeness = ""
+        if gap is not None:
+            share = gap / max(abs(value), 1e-300)
+            closeness = f", certified to be within {share:.1e} of the least there is"
+        yield "objective", f"{value:.10g}{closeness}"
+    if "pairs" in training:
+        counts = counted(training["pairs"], "pair"), counted(training["documents"], "document")
+        queries = counted(training["queries"], "query", "queries")
+        yield "trained on", f"{counts[0]} of {counts[1]}, {queries}"
+    told = {"converged", "message", "objective", "certified_gap", "pairs", "documents", "queries", "features_used"}
+    others = {name: value for name, value in training.items() if name not in told}
+    if others:
+        yield "record", ", ".join(f"{name}={_short(value)}" for name, value in others.items())
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _record(path: str, model: LinearModel) -> dict[str, Any]:
+    ranked = _by_importance(model)
+    return {
+        "model": path,
+        "method": model.method,
+        "objective": model.objective,
+        "parameters": dict(model.parameters),
+        "n_features": model.n_features,
+        "features_used": sum(row["weight"] != 0 for row in ranked),
+        "scaling": None if model.scaling is None else model.scaling.kind,
+        "missing": model.missing,
+        "training": dict(model.training),
+        "trained_at": model.trained_at,
+        "data_fingerprint": model.data_fingerprint,
+        "linrank_version": model.linrank_version,
+        "weights": ranked,
+    }

@@ -1,0 +1,100 @@
+"""linrank show, and what train and tune say of the weights."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from linrank import LinearModel, make_ranking
+from linrank.cli import main
+from linrank.dataset.scaling import fit_scaling
+from linrank.reading.write_svmlight import write_svmlight
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        code = main([str(word) for word in words])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+@pytest.mark.parametrize("verb", ["show", "info"])
+def test_a_trained_model_is_shown(run, verb):
+    data, _ = make_ranking(30, 10, 5)
+    write_svmlight("train.txt", data)
+    assert run("train", "train.txt", "m.json", "--scaling", "standard", "--quiet")[0] == 0
+    model = LinearModel.load("m.json")
+    code, out, _ = run(verb, "m.json")
+    assert code == 0
+    for words in (
+        "ranksvm",
+        model.objective,
+        "C=1",
+        "5 of 5 have a weight",
+        "scaling         standard",
+        "missing values  refused",
+        "converged",
+        "certified to be within",
+        f"{model.trained_at}, by linrank {model.linrank_version}",
+        model.data_fingerprint,
+        f"{model.training['pairs']:,} pairs of 300 documents, 30 queries",
+    ):
+        assert words in out
+    order = np.argsort(-np.abs(model.weights))
+    rows = re.findall(r"^ ?(\d) +([+-][\d.e+-]+) +([+-][\d.e+-]+) *$", out, re.MULTILINE)
+    assert [int(name) - 1 for name, _, _ in rows] == order.tolist()
+    np.testing.assert_allclose([float(scaled) for _, scaled, _ in rows], model.weights[order], rtol=1e-5)
+    np.testing.assert_allclose([float(raw) for _, _, raw in rows], model.raw_weights()[order], rtol=1e-5)
+
+
+def test_the_record_is_whole(run):
+    data, _ = make_ranking(5, 10, 4)
+    weights = np.array([0.5, 0.0, -2.0, 1.0])
+    LinearModel(weights, data.names, fit_scaling("max-abs", data), missing=2.5).save("m.json")
+    record = json.loads(run("show", "m.json", "--json")[1])
+    assert record["features_used"] == 3
+    assert record["n_features"] == 4
+    assert record["missing"] == 2.5
+    assert record["scaling"] == "max-abs"
+    assert record["trained_at"] is None
+    by_name = {row["feature"]: row["weight"] for row in record["weights"]}
+    assert [by_name[name] for name in data.names] == weights.tolist()
+    assert record == json.loads(run("info", "m.json", "--json")[1])
+
+
+def test_the_largest_weights_are_shown_and_the_rest_counted(run):
+    LinearModel(np.arange(30.0), tuple(f"f{j}" for j in range(30))).save("m.json")
+    _, out, _ = run("show", "m.json", "--top", "4")
+    assert "f29" in out
+    assert "f25" not in out
+    assert "and 25 more" in out
+    _, out, _ = run("show", "m.json", "--all")
+    assert "f0 " in out
+    assert "more" not in out
+    assert run("show", "m.json", "--top", "0")[0] == 1
+
+
+def test_a_file_that_is_no_model_is_refused(run, tmp_path):
+    (tmp_path / "x.json").write_text("{}")
+    code, _, err = run("show", "x.json")
+    assert code == 1
+    assert "is not a model" in err
+
+
+def test_training_names_the_largest_weights(run):
+    data, _ = make_ranking(30, 10, 8)
+    write_svmlight("train.txt", data)
+    _, out, _ = run("train", "train.txt", "m.json", "--scaling", "max-abs", "--quiet")
+    model = LinearModel.load("m.json")
+    largest = int(np.argmax(np.abs(model.weights)))
+    assert "8 of 8 have a weight; scaling max-abs" in out
+    assert f"largest       {largest + 1} {model.weights[largest]:+.4g}, " in out
+    assert "and 3 more" in out
+    _, out, _ = run("tune", "train.txt", "m.json", "--range", "0.1,1", "--cv", "2")
+    assert "  largest  " in out
