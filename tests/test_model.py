@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -176,6 +177,9 @@ def test_a_damaged_file_is_refused(name, tmp_path):
         ({"feature_names": ["a", 7]}, "must be text"),
         ({"weights": [1.0, True]}, "finite numbers"),
         ({"weights": [1.0, "x"]}, "finite numbers"),
+        ({"missing": "mean"}, "missing='mean' is no rule"),
+        ({"missing": True}, "missing=True is no rule"),
+        ({"trained_at": 7}, "field 'trained_at' is missing or of the wrong kind"),
         ({"scaling": {"kind": "z"}}, "unknown scaling 'z'"),
         ({"scaling": {"kind": "standard", "shift": [0.0], "scale": [1.0]}}, "one positive scale a feature"),
         ({"scaling": {"kind": "standard", "shift": [0.0, 0.0], "scale": [1.0, 0.0]}}, "one positive scale a feature"),
@@ -210,3 +214,30 @@ def test_a_failed_save_leaves_the_old_model(tmp_path):
         LinearModel(np.array([2.0]), ("a",), parameters={"C": object()}).save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_when_and_how_missing_values_are_filled_are_kept(tmp_path):
+    data, _ = make_ranking(20, 10, 4)
+    trained = RankSVM().fit(data.features, data.labels, qid=data.qid).to_model(missing="query_min")
+    trained.save(tmp_path / "model.json")
+    again = LinearModel.load(tmp_path / "model.json")
+    assert again.missing == "query_min"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", again.trained_at)
+    assert again.trained_at == trained.trained_at
+    with pytest.raises(LinrankError, match="missing='mean' is no rule"):
+        LinearModel(np.array([1.0]), ("a",), missing="mean")
+
+
+def test_a_model_of_before_these_were_kept_is_read(tmp_path):
+    from linrank.model import _checksum
+
+    path = tmp_path / "model.json"
+    LinearModel(np.array([1.5, 2.5]), ("a", "b")).save(path)
+    document = json.loads(path.read_text())
+    for name in ("missing", "trained_at"):
+        del document[name]
+    content = {key: value for key, value in document.items() if key not in ("format", "schema_version", "checksum")}
+    path.write_text(json.dumps(document | {"checksum": _checksum(content)}))
+    model = LinearModel.load(path)
+    assert (model.missing, model.trained_at) == ("error", None)
+    assert model.weights.tolist() == [1.5, 2.5]

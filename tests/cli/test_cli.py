@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linrank import LinearModel, RankSVM, open_dataset, read
+from linrank import LinearModel, RankingDataset, RankSVM, open_dataset, read, save_dataset
 from linrank.cli import VERBS, main
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
@@ -92,6 +92,56 @@ def test_info_describes_useless_features_and_missing_values(run, tmp_path):
     assert "constant, so no use: 2" in out
     assert "3 = 1" in out
     assert "missing in some documents: 4 (1)" in out
+
+
+def test_info_is_a_first_look_at_the_data(run, tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text(
+        "query,grade,doc,bm25,price,cents,shelf,age,one\n"
+        "red shoes,2,x,9,1.5,150,4,3,1\nred shoes,0,y,2,2.5,250,4,,1\nred shoes,1,z,5,9,900,4,8,1\n"
+        "hat,1,x,7,3,300,6,1,1\nhat,0,y,1,2,200,6,2,1\nhat,0,x,7,3,300,6,1,1\nred shoes,0,y,2,2.5,250,4,,1\n"
+    )
+    words = ["info", path, "--label", "grade", "--qid", "query", "--docid", "doc"]
+    code, out, err = run(*words)
+    assert code == 0, err
+    assert (
+        "2 documents with the features of an earlier one of their query, 1 of them with another label (query hat" in out
+    )
+    assert (
+        "2 documents with the id of an earlier one of their query, 1 of them with another label (query hat, x: 1" in out
+    )
+    assert "cents = 100 x price" in out
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
+    assert rows["bm25"][1:5] == ["1", "9", "0.9077", "highest"]
+    assert rows["age"][1:4] == ["1", "8", "28.6%"]
+    assert rows["cents"][-2:] == ["as", "price"]
+    assert rows["one"][-1] == "constant"
+    assert "the same within each query" in " ".join(rows["shelf"])
+    record = json.loads(run(*words, "--json")[1])
+    assert [feature["name"] for feature in record["features"]] == ["bm25", "price", "cents", "shelf", "age", "one"]
+    bm25, _, _, shelf, age, _ = record["features"]
+    assert bm25.pop("ndcg@10") == pytest.approx((1 + (1 + 1 / np.log2(3)) / 2) / 2)
+    assert bm25 == {
+        "name": "bm25", "least": 1, "most": 9, "missing": 0, "direction": 1, "varies_within_queries": True,
+    }  # fmt: skip
+    assert not shelf["varies_within_queries"]
+    assert age["missing"] == 2 / 7
+    assert record["repeated_documents"]["contradictory"] == 1
+    _, out, _ = run(*words, "--top", "2")
+    assert "… and 4 more features; --all shows every one." in out
+    assert "more features" not in run(*words, "--top", "2", "--all")[1]
+
+
+def test_info_does_without_labels_and_without_ndcg(run, tmp_path):
+    save_dataset(RankingDataset.from_arrays([[1.0], [2.0]], None, qid=[1, 1]), tmp_path / "docs.linrank")
+    code, out, _ = run("info", tmp_path / "docs.linrank")
+    assert code == 0
+    assert "no labels" in out
+    assert "ndcg" not in out
+    (tmp_path / "large.txt").write_text("5000 qid:1 1:1\n0 qid:1 1:2\n")
+    code, out, _ = run("info", tmp_path / "large.txt", "--json")
+    assert code == 0
+    assert json.loads(out)["features"] == [{"name": "1", "least": 1.0, "most": 2.0, "missing": 0.0}]
 
 
 def test_convert_there_and_back_loses_nothing(run, folder):

@@ -4,6 +4,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
@@ -256,3 +257,26 @@ def test_the_columns_of_held_out_data_are_found_by_name():
     np.testing.assert_array_equal(moved.held_out, usual.held_out)
     with pytest.raises(LinrankError, match="the eval_set: there is no column 'f0'"):
         feature_path(train, eval_set=replace(test, feature_names=DATA.names), **settings)
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_a_feature_that_is_there_twice_spends_the_budget_once(make):
+    data, _ = make_ranking(60, 15, 6, n_informative=4)
+    X = data.features
+    twice = np.column_stack([X, X[:, 0], -3.0 * X[:, 1], X[:, 2]])
+    once = feature_path(make(X), data.labels, qid=data.qid, n_steps=12)
+    path = feature_path(make(twice), data.labels, qid=data.qid, n_steps=12)
+    assert path.repeated == {"7": "1", "8": "2", "9": "3"}
+    assert once.repeated == {}
+    for step, other in zip(path.steps, once.steps, strict=True):
+        assert not step.weights[6:].any()
+        assert step.n_features == other.n_features
+        np.testing.assert_allclose(step.weights[:6], other.weights, atol=1e-6)
+
+
+def test_the_cheaper_of_two_equal_features_is_kept():
+    data, _ = make_ranking(60, 15, 4)
+    X = np.column_stack([data.features, data.features[:, 0]])
+    path = feature_path(X, data.labels, qid=data.qid, n_steps=8, costs=[5.0, 1.0, 1.0, 1.0, 2.0])
+    assert path.repeated == {"1": "5"}
+    assert not any(step.weights[0] for step in path.steps)

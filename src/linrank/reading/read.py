@@ -46,8 +46,8 @@ def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDa
         For svmlight text: `zero_based=False`, `n_features=None`, `missing="error"`, `dtype="float64"`,
         `layout=None` ("dense" or "sparse"; by density unless told), `one_query=False`, `n_threads=None`,
         `progress=None`.
-        For tables: `label="label"`, `qid="qid"`, `features=None` (all other columns), `docid=None`, `weight=None`,
-        `query_weight=None`, `missing="error"`, `dtype=None`.
+        For tables: `label="label"` (None: not judged), `qid="qid"` (None: all one query), `features=None` (all other
+        columns), `docid=None`, `weight=None`, `query_weight=None`, `missing="error"`, `dtype=None`.
         `missing` is "error", "keep" (NaN), a number, or "query_min".
 
     Returns
