@@ -68,6 +68,16 @@ def test_a_multiple_of_a_sparse_column_is_a_repeat():
 
 
 @LAYOUTS
+def test_columns_that_lack_different_values_differ(make):
+    data, _ = make_ranking(20, 10, 2)
+    X = np.column_stack([data.features, data.features[:, 0], data.features[:, 0], data.features[:, 1]])
+    X[3, [0, 2]] = np.nan
+    X[4, 3] = np.nan
+    found = repeated_columns(RankingDataset.from_arrays(make(X), data.labels, qid=data.qid))
+    assert [(same.column, same.of, round(same.factor, 9)) for same in found] == [(2, 0, 1.0), (4, 1, 1.0)]
+
+
+@LAYOUTS
 def test_the_cheapest_of_equal_columns_stays(make):
     data, _ = make_ranking(20, 10, 3)
     X = np.column_stack([data.features, data.features[:, 0], data.features[:, 0]])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from linrank.arrays import Offsets, Vector
-from linrank.dataset.features import Features, as_features, scores_of
+from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 
 _PAIRS_AT_A_TIME = 4096
@@ -144,7 +144,7 @@ def repeated_columns(dataset: RankingDataset) -> list[SameColumn]:
     )
     angles = np.arctan2(second, first) % np.pi
     varies = (first != 0.0) | (second != 0.0)
-    columns = _Columns.of(dataset, grouped)
+    columns = _Columns.of(dataset)
     found: list[SameColumn] = []
     for near in _runs(angles, np.flatnonzero(varies), _ANGLE[grouped.values.dtype]):
         kept: list[int] = []
@@ -205,41 +205,52 @@ def _runs(angles: Vector, candidates: Offsets, tolerance: float) -> Iterator[lis
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns by number, for comparing one with another."""
+    """Columns by number, for comparing one with another; `lacking` has 1 where 0 stands for NaN, if anywhere."""
 
-    features: Any
+    values: Any
+    lacking: Any
     starts: Offsets
     residue: float
 
     @classmethod
-    def of(cls, dataset: RankingDataset, grouped: Features) -> _Columns:
-        # With NaN where they are: columns that lack different values differ.
-        features = dataset.features if dataset.queries.order is None else dataset.features[dataset.queries.order]
-        by_column = sparse.csc_array(features) if dataset.is_sparse else as_features(features).to_dense()
-        return cls(by_column, dataset.queries.starts, _RESIDUE[grouped.values.dtype])
+    def of(cls, dataset: RankingDataset) -> _Columns:
+        order = dataset.queries.order
+        features = dataset.features if order is None else dataset.features[order]
+        values, lacking = _without_nan(features)
+        if dataset.is_sparse:
+            values, lacking = (None if X is None else _stored_columns(X) for X in (values, lacking))
+        return cls(values, lacking, dataset.queries.starts, _RESIDUE[dataset.features.dtype])
 
     def factor(self, i: int, j: int) -> float | None:
         """What column i is to be multiplied by to give column j, if anything."""
-        one, other = self._comparable(i, j)
-        if one is None or not np.array_equal(np.isnan(one), np.isnan(other)):
+        if self.lacking is not None and not _equal_columns(self.lacking, i, j):
             return None
-        one, other = np.nan_to_num(one), np.nan_to_num(other)
-        square = float(one @ one)
+        if sparse.issparse(self.values):
+            here, there = _part(self.values, i), _part(self.values, j)
+            if not np.array_equal(self.values.indices[here], self.values.indices[there]):
+                return None
+            one, other = self.values.data[here], self.values.data[there]
+        else:
+            one, other = (_centred(self.values[:, column].astype(np.float64), self.starts) for column in (i, j))
+        square = one @ one
         if square == 0.0:
             return None
-        by = float(one @ other) / square
+        by = float(one @ other / square)
         left = other - by * one
-        return by if by != 0.0 and float(left @ left) <= self.residue**2 * float(other @ other) else None
+        return by if by != 0.0 and left @ left <= self.residue**2 * (other @ other) else None
 
-    def _comparable(self, i: int, j: int) -> tuple[Any, Any]:
-        if not sparse.issparse(self.features):
-            columns = (self.features[:, column].astype(np.float64) for column in (i, j))
-            one, other = (_centred(column, self.starts) for column in columns)
-            return one, other
-        (rows, one), (other_rows, other) = (self._entries(column) for column in (i, j))
-        return (one, other) if np.array_equal(rows, other_rows) else (None, None)
 
-    def _entries(self, column: int) -> tuple[Any, Vector]:
-        part = slice(self.features.indptr[column], self.features.indptr[column + 1])
-        stored = self.features.data[part] != 0
-        return self.features.indices[part][stored], self.features.data[part][stored].astype(np.float64)
+def _stored_columns(X: Any) -> Any:
+    matrix = sparse.csc_array(X).astype(np.float64)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _part(matrix: Any, column: int) -> slice:
+    return slice(matrix.indptr[column], matrix.indptr[column + 1])
+
+
+def _equal_columns(matrix: Any, i: int, j: int) -> bool:
+    if sparse.issparse(matrix):
+        return np.array_equal(matrix.indices[_part(matrix, i)], matrix.indices[_part(matrix, j)])
+    return np.array_equal(matrix[:, i], matrix[:, j])
