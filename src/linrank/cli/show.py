@@ -79,13 +79,6 @@ def is_model(path: str) -> bool:
         return b'"linrank-model"' in opened.read(200)
 
 
-def scaling_in_words(model: LinearModel) -> str:
-    """How features are scaled before they are weighed."""
-    if model.scaling is None:
-        return "features as they are given, not scaled"
-    return f"scaling {model.scaling.kind}{', within each query' if model.scaling.kind == 'query' else ''}"
-
-
 def largest_weights(model: LinearModel) -> str:
     """The few most important weights in one line: `bm25 +0.81, age -0.3 and 3 more`."""
     used = [row for row in _by_importance(model) if row["weight"] != 0]
@@ -127,14 +120,20 @@ def _facts(model: LinearModel) -> Iterator[tuple[str, str]]:
     if settings:
         yield "settings", settings
     yield "features", f"{n_used} of {model.n_features} have a weight"
-    yield "scaling", scaling_in_words(model).removeprefix("scaling ")
-    yield "missing values", missing_in_words(model)
+    yield "scaling", _scaling_in_words(model)
+    yield "missing values", _missing_in_words(model)
     yield from _training_facts(model)
     yield "trained", f"{model.trained_at or 'at an unknown time'}, by linrank {model.linrank_version}"
     yield "data", model.data_fingerprint or "unknown"
 
 
-def missing_in_words(model: LinearModel) -> str:
+def _scaling_in_words(model: LinearModel) -> str:
+    # Where training kept it, with the reason.
+    kind = "none: features as they are given" if model.scaling is None else model.scaling.kind
+    return str(model.training.get("scaling", kind))
+
+
+def _missing_in_words(model: LinearModel) -> str:
     """What becomes of a missing value."""
     if model.missing == "query_min":
         return "filled with the feature's least value in the query (query_min)"
@@ -159,6 +158,7 @@ def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
         queries = counted(training["queries"], "query", "queries")
         yield "trained on", f"{counts[0]} of {counts[1]}, {queries}"
     told = {"converged", "message", "objective", "certified_gap", "pairs", "documents", "queries", "features_used"}
+    told |= {"scaling"}
     others = {name: value for name, value in training.items() if name not in told}
     if others:
         yield "record", ", ".join(f"{name}={_short(value)}" for name, value in others.items())
