@@ -92,7 +92,7 @@ class LinearModel:
             for a dataset, which knows
         """
         if isinstance(X, RankingDataset):
-            X, queries = X.with_columns(self.feature_names).features, X.queries
+            X, queries = X.with_columns(self.feature_names, needed=self.weights != 0).features, X.queries
         else:
             X = columns_by_name(X, self.feature_names, self.weights != 0)
             X = X if sparse.issparse(X) else np.asarray(X)

@@ -77,3 +77,12 @@ def test_the_rule_for_missing_values_is_remembered(tmp_path):
     assert RankSVM().fit(data.features, data.labels, qid=data.qid).to_model().missing == "error"
     kept = linrank.read(frame[["qid", "label", "bm25"]], missing="keep")
     assert RankSVM().fit(kept).to_model().missing == "error"
+
+
+def test_a_model_needs_of_a_dataset_the_columns_with_a_weight():
+    data = RankingDataset.from_arrays([[1.0], [2.0]], None, qid=[1, 1], feature_names=["bm25"])
+    model = linrank.LinearModel(np.array([0.0, 2.0]), ("age", "bm25"))
+    assert model.predict(data).tolist() == [2.0, 4.0]
+    assert list(data.to_frame().columns) == ["qid", "bm25"]
+    assert "2 documents" in repr(data)
+    data._repr_html_()

@@ -20,7 +20,7 @@ def to_frame(dataset: RankingDataset, *, label: str, qid: str, docid: str, weigh
         import pandas as pd
     except ImportError:
         raise MissingDependencyError("pandas", "pandas", "a dataset as a DataFrame") from None
-    columns: dict[str, Any] = {qid: dataset.qid, label: dataset.labels}
+    columns: dict[str, Any] = {qid: dataset.qid} | ({label: dataset.labels} if dataset.is_judged else {})
     if (docids := dataset.docids) is not None:
         columns[docid] = docids
     if dataset.document_weights is not None:
@@ -46,7 +46,12 @@ def first_rows_html(dataset: RankingDataset) -> str:
     queries = dataset.queries.ids[dataset.queries.of_rows()[:n_rows]]
     head = ["qid", "label", *names, *more]
     rows = [
-        [str(queries[row]), shown(dataset.labels[row]), *map(shown, features[row].tolist()), *more]
+        [
+            str(queries[row]),
+            shown(dataset.labels[row]) if dataset.is_judged else "",
+            *map(shown, features[row].tolist()),
+            *more,
+        ]
         for row in range(n_rows)
     ]
     if dataset.n_documents > n_rows:
