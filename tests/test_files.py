@@ -35,6 +35,16 @@ def test_a_device_stays_a_device():
     assert Path("/dev/null").is_char_device()
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o604])
+def test_a_file_keeps_its_permissions_when_it_is_replaced(tmp_path, mode):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "file").chmod(mode)
+    with replacing(tmp_path / "file") as file:
+        file.write("new")
+    assert (tmp_path / "file").read_text() == "new"
+    assert (tmp_path / "file").stat().st_mode & 0o7777 == mode
+
+
 def test_new_files_have_the_usual_permissions(tmp_path):
     with replacing(tmp_path / "file", "wb") as file:
         file.write(b"x")

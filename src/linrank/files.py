@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
         with target.open(mode, encoding=encoding) as file:
             yield file
         return
+    # What was private stays private.
+    permissions = stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_permissions()
     # In the same folder, so that the move at the end cannot cross file systems.
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
@@ -28,7 +31,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(_usual_permissions())
+        Path(temporary).chmod(permissions)
         Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
