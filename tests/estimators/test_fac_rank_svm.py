@@ -98,7 +98,7 @@ def test_patience_keeps_the_best_weights_on_the_validation_set():
     assert model.objective_ in [line.value for line in model.history_]
     primal = hinge_objective(model.coef_, 1.0, train.features, train.labels, train.qid)
     assert model.gap_ == pytest.approx(model.objective_ + primal)
-    with pytest.raises(LinrankError, match="needs an eval_set"):
+    with pytest.raises(LinrankError, match="needs eval_set"):
         FacRankSVM(patience=3).fit(X, Y, qid=QID)
 
 

@@ -130,7 +130,7 @@ def test_patience_keeps_the_best_weights_on_the_validation_set_and_reports_them(
     value, gradient = cross_entropy(model.coef_, train.features, train.labels, train.qid)
     assert model.objective_ == pytest.approx(0.5 * model.coef_ @ model.coef_ + 1e4 * value, rel=1e-9)
     assert model.gap_ == pytest.approx(0.5 * np.sum((model.coef_ + 1e4 * gradient) ** 2), rel=1e-4)
-    with pytest.raises(LinrankError, match="needs an eval_set"):
+    with pytest.raises(LinrankError, match="needs eval_set"):
         ListNet(patience=3).fit(X, Y, qid=QID)
 
 

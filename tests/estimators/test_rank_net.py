@@ -120,7 +120,7 @@ def test_patience_keeps_the_best_weights_on_the_validation_set(ranker):
     assert len(model.eval_history_) == len(model.history_)
     assert model.score(vali.features, vali.labels, qid=vali.qid) == pytest.approx(max(model.eval_history_)[0])
     assert model.objective_ in [line.value for line in model.history_]
-    with pytest.raises(LinrankError, match="needs an eval_set"):
+    with pytest.raises(LinrankError, match="needs eval_set"):
         ranker.fit(X, Y, qid=QID)
 
 

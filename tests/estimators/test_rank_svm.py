@@ -283,7 +283,7 @@ def test_patience_reports_the_point_it_keeps():
     same = (train.qid[:, None] == train.qid) & (train.labels[:, None] > train.labels)
     losses = np.maximum(0, 1 - (scores[:, None] - scores))[same] ** 2
     assert model.objective_ == pytest.approx(0.5 * model.coef_ @ model.coef_ + 1e4 * losses.sum(), rel=1e-9)
-    with pytest.raises(LinrankError, match="needs an eval_set"):
+    with pytest.raises(LinrankError, match="needs eval_set"):
         RankSVM(patience=3).fit(X, Y, qid=QID)
 
 

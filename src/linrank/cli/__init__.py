@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
 from linrank._version import __version__
+from linrank.cli.option_names import in_words_of
+from linrank.cli.streams import steady_streams
 
 # Each verb, and the sentence `linrank --help` says about it.
 VERBS = {
@@ -25,6 +26,7 @@ VERBS = {
     "predict": "score documents with a model",
     "explain": "say why documents stand where a model puts them, feature by feature",
     "demo": "make sample data, train and compare rankers on it, and write the report",
+    "completion": "print a script by which the shell completes verbs, options and files",
     "warmup": "compile every kernel now, so that the first real job does not wait",
 }
 
@@ -47,8 +49,21 @@ Exit codes: 0 done; 1 the data or a value in it cannot be used; 2 the command li
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb and return the exit code."""
+    """Run one verb and return the exit code, whatever becomes of what it prints."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    with steady_streams() as out:
+        code = _obey(words)
+        out.flush()
+        # A reader that has gone, as with `| head`, has seen enough.
+        if out.failure is None or isinstance(out.failure, BrokenPipeError):
+            return code
+        sys.stderr.write(
+            f"linrank: standard output: {out.failure.strerror}. All else is done; what it says is not whole.\n"
+        )
+        return code or 1
+
+
+def _obey(words: Sequence[str]) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         sys.stdout.write(_introduction())
         return 0 if words else 2
@@ -75,31 +90,30 @@ def _run(verb: str, words: Sequence[str]) -> int:
     from linrank.errors import LinrankError
 
     module = import_module(f"linrank.cli.{verb}")
+    parser = module.parser()
+
+    def say(message: object) -> None:
+        sys.stderr.write(f"linrank {verb}: {in_words_of(parser, str(message), words)}\n")
 
     def show_warning(message: Warning | str, *_: object) -> None:
-        sys.stderr.write(f"linrank {verb}: {message}\n")
+        say(message)
 
     try:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning  # type: ignore[assignment]
-            module.run(module.parser().parse_args(words))
-        sys.stdout.flush()
+            module.run(parser.parse(words))
     except LinrankError as error:
-        sys.stderr.write(f"linrank {verb}: {error}\n")
+        say(error)
         return 1
     except ValueError as error:
         # What a library underneath refuses, such as a table with no rows: its first line says what.
-        sys.stderr.write(f"linrank {verb}: {str(error).splitlines()[0]}\n")
+        say(str(error).splitlines()[0])
         return 1
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader of our output has gone, as with `| head`: not an error, and nothing more can be written.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         place = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"linrank {verb}: {place}{error.strerror or error}. Check the path and its permissions.\n")
+        say(f"{place}{error.strerror or error}. Check the path and its permissions.")
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write(f"linrank {verb}: interrupted\n")
+        say("interrupted")
         return 130
     return 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from linrank.cli.verb_parser import VerbParser
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,14 +19,9 @@ if TYPE_CHECKING:
 _SECONDS_BEFORE_A_BAR = 1.0
 
 
-def verb_parser(verb: str, description: str, examples: str) -> ArgumentParser:
+def verb_parser(verb: str, description: str, examples: str) -> VerbParser:
     """A parser whose help ends in examples that run."""
-    return ArgumentParser(
-        prog=f"linrank {verb}",
-        description=description,
-        epilog=f"examples:\n{examples}",
-        formatter_class=RawDescriptionHelpFormatter,
-    )
+    return VerbParser(verb, description, examples)
 
 
 @cache

@@ -79,11 +79,13 @@ def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) 
     """The estimator that was asked for, with what was set; what it does not have is refused."""
     estimator = METHODS[arguments.method].load()
     known = inspect.signature(estimator).parameters
-    settings = {**given_parameters(arguments), **dict(_setting(text, known) for text in arguments.set)}
+    given = given_parameters(arguments)
+    settings = {**given, **dict(_setting(text, known) for text in arguments.set)}
     for parameter in settings:
         if parameter not in known:
             names = ", ".join(word for word in known if word != "progress")
-            raise LinrankError(f"{arguments.method} has no setting {parameter!r}; it has {names}.")
+            unknown = f"{parameter}=" if parameter in given else f"setting {parameter} (--set)"
+            raise LinrankError(f"{arguments.method} has no {unknown}; its settings are {names}.")
     if "progress" in known:
         settings["progress"] = progress
     return estimator(**settings)

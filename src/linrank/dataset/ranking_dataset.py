@@ -230,7 +230,7 @@ class RankingDataset:
         if missing < 0:
             raise LinrankError(
                 f"{source}: has {self.n_features} features, but the model or the training data has {n_features}. "
-                "Use files with the same columns; for svmlight text, --n-features says how many there are."
+                "Use files with the same columns; for svmlight text, n_features says how many there are."
             )
         if missing == 0:
             return self

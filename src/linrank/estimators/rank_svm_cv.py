@@ -111,7 +111,7 @@ class RankSVMCV(RankSVM):
         if dataset.n_queries < 2:
             warnings.warn(
                 "there is one query only, so C cannot be cross-validated: the one nearest to 1 is used. "
-                "Pass qid, or an eval_set.",
+                "Pass qid, or eval_set.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -32,7 +32,7 @@ class Patience:
 
     def __init__(self, sets: list[RankingDataset], measure: Any, patience: int | None) -> None:
         if patience is not None and (not sets or patience < 1):
-            raise LinrankError(f"patience={patience} needs an eval_set to be patient on, and to be at least 1.")
+            raise LinrankError(f"patience={patience} needs eval_set to be patient on, and to be at least 1.")
         self._sets = sets
         self._measure = measure
         self._patience = patience

@@ -392,4 +392,4 @@ def _check_settings(n_steps: int, smallest: float, l1_ratio: float, cv: int | No
     if not 0 < l1_ratio <= 1:
         raise LinrankError(f"l1_ratio={l1_ratio}; use above 0, up to 1 for L1 alone.")
     if cv is not None and eval_set is not None:
-        raise LinrankError("pass either cv or eval_set, not both.")
+        raise LinrankError("pass either cv= or eval_set=, not both.")

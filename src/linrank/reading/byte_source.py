@@ -24,8 +24,8 @@ _FOREIGN = {
     b"BZh": "this is a bzip2 file; text, gzip and zstd can be read. Decompress it first.",
     b"\xfd7zXZ": "this is an xz file; text, gzip and zstd can be read. Decompress it first.",
     b"PK\x03\x04": "this is a zip archive; text, gzip and zstd can be read. Unpack it first.",
-    b"PAR1": 'this is a Parquet file, not svmlight text. Use linrank.read(path, format="parquet").',
-    b"ARROW1": 'this is an Arrow file, not svmlight text. Use linrank.read(path, format="arrow").',
+    b"PAR1": 'this is a Parquet file, not svmlight text. Pass format="parquet".',
+    b"ARROW1": 'this is an Arrow file, not svmlight text. Pass format="arrow".',
     b"\xff\xfe": "this is UTF-16 text; svmlight text is ASCII or UTF-8. Save it as UTF-8.",
     b"\xfe\xff": "this is UTF-16 text; svmlight text is ASCII or UTF-8. Save it as UTF-8.",
 }

@@ -79,7 +79,7 @@ class GatheredRows:
             message = (
                 f"this line has no qid, and there is no {self._group_file.name} beside the file; every document "
                 "belongs to a query. Write qid:id after each label, or each query's size, one a line, into that file; "
-                "one_query=True (--one-query) takes all documents for one query."
+                "one_query=True takes all documents for one query."
             )
             yield chunk.first_row_line, message
 

@@ -74,7 +74,7 @@ def _label_faults(words: list[bytes]) -> Iterator[str]:
     if b"," in label and len(words) == 1:
         yield (
             f"{shown(label)} looks like a table with commas; svmlight lines are `label qid:id feature:value …`. "
-            'For a CSV table with a line of names use linrank.read(path, format="csv").'
+            'Pass format="csv" for a CSV table with a line of names.'
         )
     if _MISSING.fullmatch(label):
         yield f"the label is {shown(label)}; every document needs a label that is a number. Drop unjudged documents."

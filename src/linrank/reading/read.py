@@ -62,8 +62,12 @@ def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDa
     known = list(inspect.signature(reader).parameters)[1:]
     for option in options:
         if option not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
-            raise LinrankError(f"a source of format {name!r} has no option {option!r}; {takes}.")
+            # What only says how fast, or to whom progress is told, says nothing about a source.
+            said = [f"{word}=" for word in known if word not in ("n_threads", "progress")]
+            takes = f"it takes {', '.join(said)}" if said else "it takes none"
+            raise LinrankError(
+                f"a source of format {name!r} has no option {option}=; {takes}. Pass format=… if it is another."
+            )
     return reader(source, **options)
 
 
