@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,14 @@ _STYLE: dict[Any, Any] = {
     "text.parse_math": False,
     "svg.hashsalt": "linrank",
 }
-# What would otherwise differ from run to run.
-_UNDATED: dict[str, dict[str, str | None]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
+# Signed, so that a picture of ours can be told from others; without what would differ from run to run.
+_SIGNED: dict[str, dict[str, str | None]] = {
+    "png": {"Software": "linrank"},
+    "svg": {"Creator": "linrank", "Date": None},
+    "pdf": {"Creator": "linrank", "CreationDate": None},
 }
+SIGNATURES = (b"Software\0linrank", b"<dc:title>linrank</dc:title>", b"/Creator (linrank)")
+"""What a signed file holds, near its start or its end."""
 
 
 def draw(
@@ -48,11 +51,10 @@ def draw(
         if target.suffix[1:].lower() not in FORMATS:
             endings = ", ".join(f".{ending}" for ending in FORMATS)
             raise LinrankError(f"{target}: cannot draw a {target.suffix!r} file; use one of {endings}.")
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingDependencyError("matplotlib", "plots", "drawing a picture") from None
+    require_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         drawing(figure)
@@ -60,7 +62,13 @@ def draw(
         for target in targets:
             ending = target.suffix[1:].lower()
             with replacing(target, "wb") as file:
-                figure.savefig(file, format=ending, dpi=200, metadata=_UNDATED[ending])
+                figure.savefig(file, format=ending, dpi=200, metadata=_SIGNED[ending])
+
+
+def require_matplotlib() -> None:
+    """Refuse where pictures cannot be drawn: before the work that there is to draw."""
+    if find_spec("matplotlib") is None:
+        raise MissingDependencyError("matplotlib", "plots", "drawing a picture")
 
 
 def _write_powers_plainly(figure: Any) -> None:

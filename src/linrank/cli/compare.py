@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from linrank.cli.console import console, counted, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, reading_options
 from linrank.cli.methods import SCALINGS
+from linrank.cli.outputs import STANDARD, check_results_folder
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS, contender_names
 
@@ -82,9 +83,12 @@ def run(arguments: Namespace) -> None:
         return
     if arguments.data is None:
         raise LinrankError("name a folder of folds or a file to compare on, or --replay RESULTS.")
+    if arguments.data == STANDARD:
+        raise LinrankError("a comparison reads its data many times, and - can be read once. Save it to a file first.")
+    folder = Path(arguments.out or f"{Path(arguments.data).resolve().name.split('.')[0]}-comparison")
+    check_results_folder(folder, arguments.data)
     plan = _plan(arguments)
     plan.check()
-    folder = Path(arguments.out or f"{Path(arguments.data).resolve().name.split('.')[0]}-comparison")
     results = Results(folder, plan)
     failures = carry_out(results, processes(arguments.jobs))
     write_tables(results)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
 
 _FOR_TEXT = ("zero_based", "n_features", "layout", "one_query")
-_FOR_TABLES = ("label", "qid", "docid", "weight", "features", "delimiter")
+_FOR_TABLES = ("label", "qid", "docid", "weight", "query_weight", "features", "delimiter")
 
 
 def add_data_options(parser: ArgumentParser) -> None:
@@ -35,6 +35,7 @@ def add_data_options(parser: ArgumentParser) -> None:
     tables.add_argument("--qid", metavar="COLUMN", help="column of query ids (qid)")
     tables.add_argument("--docid", metavar="COLUMN", help="column of document ids (none)")
     tables.add_argument("--weight", metavar="COLUMN", help="column of document weights (none)")
+    tables.add_argument("--query-weight", metavar="COLUMN", help="column of query weights, one a query (none)")
     tables.add_argument(
         "--features", metavar="COLUMNS", type=_names, help="feature columns, separated by commas (all others)"
     )
@@ -42,16 +43,18 @@ def add_data_options(parser: ArgumentParser) -> None:
 
 
 def read_data(path: str, arguments: Namespace) -> RankingDataset:
-    """Read the file a verb was given, as its options say, with a progress bar if it takes a while."""
+    """Read the file a verb was given, or standard input for `-`, with a progress bar if it takes a while."""
     from linrank.cli.console import progress_bar
+    from linrank.cli.inputs import file_to_read, place_to_read
     from linrank.reading.read import format_of, read
 
     options = reading_options(arguments)
     options.pop("format", None)
     if (arguments.format or format_of(path)) != "svmlight":
-        return read(path, format=arguments.format, **options)
+        with file_to_read(path) as place:
+            return read(place, format=arguments.format, **options)
     with progress_bar("reading") as progress:
-        return read(path, format=arguments.format, progress=progress, **options)
+        return read(place_to_read(path), format=arguments.format, progress=progress, **options)
 
 
 def reading_options(arguments: Namespace) -> dict[str, Any]:
@@ -60,11 +63,11 @@ def reading_options(arguments: Namespace) -> dict[str, Any]:
     return {word: value for word in words if (value := getattr(arguments, word, None)) is not None}
 
 
-def keep_missing(arguments: Namespace) -> None:
+def keep_missing(arguments: Namespace, data: str) -> None:
     """Where features are only looked at, or not used at all, missing ones need not be filled."""
     from linrank.reading.read import format_of
 
-    if arguments.missing is None and (arguments.format or format_of(arguments.data)) != "linrank":
+    if arguments.missing is None and (arguments.format or format_of(data)) != "linrank":
         arguments.missing = "keep"
 
 

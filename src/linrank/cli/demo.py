@@ -5,10 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from linrank.cli.compare import carry_out, contender, show, write_tables
 from linrank.cli.console import console, verb_parser
+from linrank.cli.outputs import MODEL, SCORES, check_files, check_results_folder
+from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
@@ -38,6 +41,9 @@ def run(arguments: Namespace) -> None:
 
     out = console()
     folder = Path(arguments.out)
+    check_results_folder(folder / "comparison", folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    check_files([(folder / "model.json", MODEL), (folder / "ranksvm.scores", SCORES)])
     _make_data(folder, max(10, arguments.queries), arguments.seed)
     train, vali, test = (read(folder / f"{part}.txt") for part in ("train", "vali", "test"))
     show_summary(str(folder / "train.txt"), train.describe())
@@ -90,17 +96,33 @@ def _write_model(results: Results, train: RankingDataset, test: RankingDataset, 
 
 
 def _make_data(folder: Path, n_queries: int, seed: int) -> None:
+    """Write the data beside the folder's files, and let it take its place only where no other data is."""
+    with TemporaryDirectory(dir=folder) as place:
+        made = _write_data(Path(place), n_queries, seed)
+        for file in made:
+            there = folder / file.name
+            if there.exists() and there.read_bytes() != file.read_bytes():
+                raise LinrankError(
+                    f"{there}: is there already, and is other data than this sample. "
+                    "Name another folder with --out, so that nothing is lost."
+                )
+        for file in made:
+            if not (folder / file.name).exists():
+                file.rename(folder / file.name)
+
+
+def _write_data(folder: Path, n_queries: int, seed: int) -> list[Path]:
     from linrank.dataset.storage import save_dataset
     from linrank.dataset.synthetic import make_ranking
     from linrank.dataset.text_column import TextColumn
     from linrank.reading.write_svmlight import write_svmlight
 
-    folder.mkdir(parents=True, exist_ok=True)
     made, _ = make_ranking(n_queries, (10, 60), n_features=46, n_informative=12, noise=0.7, random_state=seed)
     made = replace(made, comments=TextColumn.from_texts(f"docid = D{row + 1}" for row in range(made.n_documents)))
     for name, part in zip(("train", "vali", "test"), made.split(0.6, 0.2, 0.2), strict=True):
         write_svmlight(folder / f"{name}.txt", part)
         save_dataset(part, folder / f"{name}.linrank")
+    return sorted(folder.iterdir())
 
 
 def _show_path(train: RankingDataset, vali: RankingDataset) -> None:

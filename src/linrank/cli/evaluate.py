@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, keep_missing, read_data
+from linrank.cli.inputs import place_to_read
+from linrank.cli.outputs import PER_QUERY, STANDARD, check_files
 from linrank.files import replacing
 from linrank.measures import DEFAULT_MEASURES
 
@@ -40,8 +42,10 @@ def parser() -> ArgumentParser:
         "  linrank evaluate test.txt test.scores --json\n"
         "  linrank evaluate test.txt test.scores --per-query queries.csv\n\n" + _MEASURES_HELP,
     )
-    made.add_argument("data", help="judged documents: LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
-    made.add_argument("scores", help="one score a line, in the order of the data's rows; higher is better")
+    made.add_argument(
+        "data", help="judged documents: LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input"
+    )
+    made.add_argument("scores", help="one score a line, in the order of the data's rows; higher is better; - too")
     made.add_argument(
         "--measures", nargs="+", metavar="MEASURE", default=[DEFAULT_MEASURES], help=f"({DEFAULT_MEASURES})"
     )
@@ -59,11 +63,13 @@ def run(arguments: Namespace) -> None:
 
     # Refused before the data is read.
     measures = parse_measures(" ".join(arguments.measures))
-    keep_missing(arguments)
+    printed = arguments.per_query == STANDARD
+    check_files([(None if printed else arguments.per_query, PER_QUERY)], [arguments.data, arguments.scores])
+    keep_missing(arguments, arguments.data)
     dataset = read_data(arguments.data, arguments)
-    scores = read_scores(arguments.scores, dataset.n_documents)
+    scores = read_scores(place_to_read(arguments.scores), dataset.n_documents)
     evaluation = evaluate(scores, dataset, measures)
-    if arguments.per_query == "-":
+    if printed:
         csv.writer(sys.stdout, lineterminator="\n").writerows(_per_query_rows(evaluation, dataset))
         return
     if arguments.per_query:

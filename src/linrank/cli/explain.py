@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options
+from linrank.cli.inputs import place_to_read
+from linrank.cli.outputs import check_files
 from linrank.cli.scoring import read_to_score
 from linrank.errors import LinrankError
 
@@ -33,7 +35,7 @@ def parser() -> ArgumentParser:
         "  linrank explain model.json test.txt --qid 18219 --above 3 --below 1 --json",
     )
     made.add_argument("model", help="JSON file written by linrank train")
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
     made.add_argument("--above", metavar="A", help="document id, or row within the query from 1 (the first ranked)")
     made.add_argument("--below", metavar="B", help="the one to compare it with (the second ranked)")
     made.add_argument("--top", type=int, default=10, metavar="N", help="documents and features to show (10)")
@@ -53,7 +55,8 @@ def run(arguments: Namespace) -> None:
         raise LinrankError("--above and --below name two documents to compare: give both, or neither.")
     if arguments.top < 1:
         raise LinrankError(f"--top {arguments.top}: show at least 1.")
-    model = LinearModel.load(arguments.model)
+    check_files([], [arguments.model, arguments.data])
+    model = LinearModel.load(place_to_read(arguments.model))
     data = read_to_score(arguments.data, arguments, model, by_query=True)
     query = _Query.of(model, data, _number_of_query(data, arguments.query, arguments.data))
     pair: tuple[int, int] | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, keep_missing, read_data
 from linrank.cli.feature_table import add_worth, feature_worth, show_features
+from linrank.cli.outputs import check_files
 from linrank.cli.show import add_how_many, check_how_many, is_model, show_model
 
 if TYPE_CHECKING:
@@ -25,30 +26,44 @@ def parser() -> ArgumentParser:
         "same as linrank show.\n\n"
         "NDCG@10 of a feature alone is in its better direction, ties averaged over and missing values last.",
         "  linrank info train.txt\n"
+        "  linrank info Fold1/*.txt\n"
         "  linrank info train.parquet --label grade --qid query_id --all\n"
         "  linrank info train.txt.gz --json | jq .n_pairs",
     )
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; or a model")
+    made.add_argument(
+        "data",
+        nargs="+",
+        metavar="data",
+        help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input; or a model",
+    )
     add_how_many(made, "features")
-    made.add_argument("--json", action="store_true", help="print one JSON object, with everything")
+    made.add_argument("--json", action="store_true", help="print one JSON object a file, with everything")
     add_data_options(made)
     return made
 
 
 def run(arguments: Namespace) -> None:
     check_how_many(arguments)
-    if is_model(arguments.data):
+    check_files([], arguments.data)
+    for number, data in enumerate(arguments.data):
+        if number and not arguments.json:
+            console().print()
+        _describe(data, Namespace(**vars(arguments)))
+
+
+def _describe(data: str, arguments: Namespace) -> None:
+    if is_model(data):
         from linrank.model import LinearModel
 
-        show_model(arguments.data, LinearModel.load(arguments.data), arguments)
+        show_model(data, LinearModel.load(data), arguments)
         return
-    keep_missing(arguments)
-    dataset = read_data(arguments.data, arguments)
+    keep_missing(arguments, data)
+    dataset = read_data(data, arguments)
     summary, worth = dataset.describe(), feature_worth(dataset)
     if arguments.json:
-        dump_json(add_worth({"file": arguments.data, **summary.as_dict()}, worth))
+        dump_json(add_worth({"file": data, **summary.as_dict()}, worth))
     else:
-        show_summary(arguments.data, summary)
+        show_summary(data, summary)
         show_features(summary, worth, None if arguments.all else arguments.top)
 
 

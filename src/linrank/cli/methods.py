@@ -83,7 +83,7 @@ def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) 
     settings = {**given, **dict(_setting(text, known) for text in arguments.set)}
     for parameter in settings:
         if parameter not in known:
-            names = ", ".join(word for word in known if word != "progress")
+            names = ", ".join(repr(word) for word in known if word != "progress")
             unknown = f"{parameter}=" if parameter in given else f"setting {parameter} (--set)"
             raise LinrankError(f"{arguments.method} has no {unknown}; its settings are {names}.")
     if "progress" in known:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.inputs import place_to_read
 from linrank.cli.methods import add_scaling_option
+from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
 from linrank.cli.train import of_data, without_endings
+from linrank.drawing import require_matplotlib
 from linrank.errors import DataFormatError, LinrankError
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ def parser() -> ArgumentParser:
         "  linrank path train.txt --validate vali.txt --max-features 12 --model model.json --picture curve.svg\n"
         "  linrank path train.txt --cv 5 --costs milliseconds.txt --one-se --picture report.html",
     )
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
     made.add_argument("--cv", type=int, metavar="N", help="folds of whole queries to measure on (measured on training)")
     made.add_argument("--validate", metavar="DATA", help="measure on this data, in place of cross-validation")
     made.add_argument("--max-features", type=int, metavar="N", help="no model with more (all)")
@@ -46,7 +49,7 @@ def parser() -> ArgumentParser:
     made.add_argument("--shrunk", action="store_true", help="keep the penalised weights: do not refit")
     add_scaling_option(made, "standard")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (0)")
-    made.add_argument("--model", metavar="FILE", help="write the chosen model")
+    made.add_argument("--model", metavar="FILE", help="write the chosen model; - for standard output")
     made.add_argument("--picture", metavar="FILE", help="draw the curve: .svg, .png, .pdf, or an .html page")
     made.add_argument(
         "--report",
@@ -73,9 +76,13 @@ def run(arguments: Namespace) -> None:
     page = arguments.report
     if page is None and not (arguments.no_report or arguments.json):
         page = f"{without_endings(Path(arguments.data))}.features.html"
-    for out in (arguments.model, arguments.picture, page):
-        if out and not Path(out).parent.is_dir():
-            raise LinrankError(f"{Path(out).parent}: no such folder. Make it first.")
+    drawn = PAGE if arguments.picture and Path(arguments.picture).suffix.lower() == ".html" else PICTURE
+    if arguments.picture and drawn is PICTURE:
+        require_matplotlib()
+    check_files(
+        [(arguments.model, MODEL), (arguments.picture, drawn), (page, PAGE)],
+        [arguments.data, arguments.validate, arguments.costs],
+    )
     dataset = read_data(arguments.data, arguments)
     held_out: dict[str, Any] = {"cv": arguments.cv}
     if arguments.validate:
@@ -97,7 +104,8 @@ def run(arguments: Namespace) -> None:
     )
     chosen = path.select_features(arguments.max_features, max_cost=arguments.max_cost, one_se=arguments.one_se)
     if arguments.model:
-        of_data(path.to_model(chosen), dataset).save(arguments.model)
+        with place_of(arguments.model) as place:
+            of_data(path.to_model(chosen), dataset).save(place)
     for picture in filter(None, (arguments.picture, page)):
         save_curve(path, chosen, picture, title=Path(arguments.data).name)
     if arguments.json:
@@ -155,7 +163,7 @@ def _costs(file: str | None, dataset: RankingDataset) -> list[float] | None:
         return None
     costs = dict.fromkeys(dataset.names, 1.0)
     try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
+        lines = Path(place_to_read(file)).read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise DataFormatError(file, None, f"cannot be read: {error.strerror}. Check the path.") from None
     for number, line in enumerate(lines, start=1):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from linrank.cli.console import console, counted, verb_parser
 from linrank.cli.data_arguments import add_data_options
+from linrank.cli.inputs import place_to_read
+from linrank.cli.outputs import RUN, SCORES, STANDARD, check_files, place_of
 from linrank.cli.scoring import read_to_score
-from linrank.errors import LinrankError
 
 
 def parser() -> ArgumentParser:
@@ -24,8 +23,10 @@ def parser() -> ArgumentParser:
         "  linrank predict model.json test.txt run.txt --trec --tag my-ranker",
     )
     made.add_argument("model", help="JSON file written by linrank train")
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
-    made.add_argument("scores", nargs="?", help="file to write, whole or not at all (standard output)")
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
+    made.add_argument(
+        "scores", nargs="?", default=STANDARD, help="file to write, whole or not at all (-, standard output)"
+    )
     made.add_argument("--trec", action="store_true", help="write a TREC run: qid Q0 docid rank score tag")
     made.add_argument("--tag", default="linrank", help="of the TREC run (linrank)")
     add_data_options(made)
@@ -37,21 +38,14 @@ def run(arguments: Namespace) -> None:
     from linrank.reading.scores import write_scores
     from linrank.reading.trec import write_run
 
-    if arguments.trec and not arguments.scores:
-        raise LinrankError("--trec needs the file to write the run to.")
-    for given in (arguments.model, arguments.data):
-        if arguments.scores and Path(arguments.scores).resolve() == Path(given).resolve():
-            raise LinrankError(
-                f"{arguments.scores}: is the {given} itself. Name another file, so that nothing is lost."
-            )
-    model = LinearModel.load(arguments.model)
+    check_files([(arguments.scores, RUN if arguments.trec else SCORES)], [arguments.model, arguments.data])
+    model = LinearModel.load(place_to_read(arguments.model))
     dataset = read_to_score(arguments.data, arguments, model, by_query=arguments.trec)
     scores = model.predict(dataset.features, dataset.queries)
-    if arguments.trec:
-        write_run(arguments.scores, dataset, scores, tag=arguments.tag)
-    elif arguments.scores:
-        write_scores(arguments.scores, scores)
-    else:
-        sys.stdout.writelines(f"{score!r}\n" for score in scores.tolist())
-    if arguments.scores:
+    with place_of(arguments.scores) as place:
+        if arguments.trec:
+            write_run(place, dataset, scores, tag=arguments.tag)
+        else:
+            write_scores(place, scores)
+    if arguments.scores != STANDARD:
         console().print(f"{arguments.scores}: scores of {counted(dataset.n_documents, 'document')}")

@@ -6,6 +6,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from linrank.cli.console import console, verb_parser
+from linrank.cli.outputs import PAGE, PICTURE, check_files
+from linrank.drawing import require_matplotlib
 
 
 def parser() -> ArgumentParser:
@@ -27,14 +29,19 @@ def run(arguments: Namespace) -> None:
     from dataclasses import replace
 
     from linrank.experiments.comparison_page import comparison_content
-    from linrank.experiments.report import save_pictures, write_page
+    from linrank.experiments.report import picture_files, save_pictures, write_page
     from linrank.experiments.results import Results
 
     results = Results.open(arguments.results)
     if arguments.baseline:
         results.plan = replace(results.plan, baseline=arguments.baseline)
-    content = comparison_content(results)
     out = Path(arguments.out or Path(arguments.results) / "report.html")
+    check_files([(out, PAGE)])
+    if arguments.pictures:
+        require_matplotlib()
+    content = comparison_content(results)
+    if arguments.pictures:
+        check_files((place, PICTURE) for place in picture_files(content, arguments.pictures) if place.parent.exists())
     write_page(out, content)
     console().print(f"The report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
     if arguments.pictures:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from linrank.cli.compare import carry_out, contender, processes
 from linrank.cli.console import console, verb_parser
+from linrank.cli.outputs import check_results_folder
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 from linrank.files import replacing
@@ -44,8 +45,9 @@ def run(arguments: Namespace) -> None:
     for name in arguments.data or ():
         if name not in DATA:
             raise LinrankError(f"--data {name}: no paper has it; there are {', '.join(DATA)}.")
-    found = find_data(arguments.root, arguments.data or DATA)
     out = Path(arguments.out)
+    check_results_folder(out, arguments.root, "*/*/comparison.json")
+    found = find_data(arguments.root, arguments.data or DATA)
     contenders = {name: contender(name) for name, method in METHODS.items() if method.is_installed}
     results: dict[str, dict[str, Results]] = {}
     for data, folds in found.items():

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
+from linrank.cli.inputs import place_to_read
+from linrank.cli.outputs import check_files
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def parser() -> ArgumentParser:
         "can be compared with one another, and decides the order.",
         "  linrank show model.json\n  linrank show model.json --all\n  linrank show model.json --json | jq .weights",
     )
-    made.add_argument("model", help="JSON file written by linrank train, tune or path")
+    made.add_argument("model", help="JSON file written by linrank train, tune, path or compare; - for standard input")
     add_how_many(made, "weights")
     made.add_argument("--json", action="store_true", help="print one JSON object, with everything")
     return made
@@ -48,7 +50,8 @@ def run(arguments: Namespace) -> None:
     from linrank.model import LinearModel
 
     check_how_many(arguments)
-    show_model(arguments.model, LinearModel.load(arguments.model), arguments)
+    check_files([], [arguments.model])
+    show_model(arguments.model, LinearModel.load(place_to_read(arguments.model)), arguments)
 
 
 def show_model(path: str, model: LinearModel, arguments: Namespace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -16,6 +15,7 @@ from linrank.cli.methods import (
     add_method_options,
     make_ranker,
 )
+from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
 from linrank.cli.show import largest_weights
 from linrank.errors import LinrankError
 
@@ -34,10 +34,13 @@ def parser() -> ArgumentParser:
         "  linrank train train.txt                                   # writes train.model.json\n"
         "  linrank train train.txt model.json -C 0.1 --validate vali.txt --scaling standard\n"
         "  linrank train train.parquet model.json --label grade --qid query --loss hinge\n"
-        "  linrank train train.txt sparse.json --method sparserank --set l1=50",
+        "  linrank train train.txt sparse.json --method sparserank --set l1=50\n"
+        "  cat part-*.txt | linrank train - model.json               # several files of text as one",
     )
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
-    made.add_argument("model", nargs="?", help="file to write (the data's name with .model.json, in this folder)")
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
+    made.add_argument(
+        "model", nargs="?", help="file to write, - for standard output (the data's name with .model.json)"
+    )
     made.add_argument("-C", type=float, metavar="C", help="weight of ranksvm's loss, a sum over pairs (1)")
     made.add_argument("--validate", metavar="DATA", help="judged data to measure the model on")
     made.add_argument(
@@ -57,7 +60,7 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> None:
     from linrank.dataset.scaling import choose_scaling, scaled
 
-    out = model_path(arguments.data, arguments.model)
+    out = model_path(arguments.data, arguments.model, arguments.validate)
     # Refused before the data is read.
     make_ranker(arguments, None)
     if arguments.patience is not None and arguments.validate is None:
@@ -84,30 +87,24 @@ def run(arguments: Namespace) -> None:
         interrupted = True
     summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary)
-    model.save(out)
+    with place_of(out) as place:
+        model.save(place)
     show_training(out, model, summary, {arguments.data: train, arguments.validate: vali}, as_json=arguments.json)
     if interrupted:
         # The last point is saved above; the exit code says that it is not the end of the training.
         raise KeyboardInterrupt
 
 
-def model_path(data: str, model: str | None) -> Path:
+def model_path(data: str, model: str | None, *others: str | None) -> Path:
     """Where the model goes; refused before any work if it cannot go there, or would replace something else."""
-    out = Path(model) if model else Path(without_endings(Path(data)) + ".model.json")
-    if not out.parent.is_dir():
-        raise LinrankError(f"{out.parent}: no such folder. Make it first.")
-    if not os.access(out.parent, os.W_OK):
-        raise LinrankError(f"{out.parent}: this folder cannot be written to. Name another, or change its permissions.")
-    if out.is_dir():
-        raise LinrankError(f"{out}: is a folder. Name a file.")
-    if out.is_file() and b'"linrank-model"' not in out.read_bytes()[:200]:
-        raise LinrankError(f"{out}: is there already, and is not a model. Name another file, so that nothing is lost.")
+    out = Path(model or without_endings(Path(data)) + ".model.json")
+    check_files([(out, MODEL)], [data, *others])
     return out
 
 
 def without_endings(path: Path) -> str:
     """The name of a data file alone, for naming what is made from it."""
-    name = path.name
+    name = "stdin" if str(path) == STANDARD else path.name
     for ending in (".gz", ".zst", ".txt", ".svm", ".svmlight", ".letor", ".dat", ".parquet", ".csv", ".tsv", ".arrow",
                    ".feather", ".linrank"):  # fmt: skip
         name = name.removesuffix(ending)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from linrank.cli.console import console, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data
 from linrank.cli.methods import add_method_options, given_parameters
+from linrank.cli.outputs import place_of
 from linrank.cli.train import model_path, show_training, to_model, training_summary
 from linrank.errors import LinrankError
 
@@ -27,8 +28,10 @@ def parser() -> ArgumentParser:
         "  linrank tune train.txt model.json --cv 5 --measure map --one-se\n"
         "  linrank tune train.txt model.json --range 0.001,0.01,0.1,1",
     )
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank")
-    made.add_argument("model", nargs="?", help="file to write (the data's name with .model.json, in this folder)")
+    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
+    made.add_argument(
+        "model", nargs="?", help="file to write, - for standard output (the data's name with .model.json)"
+    )
     made.add_argument(
         "--range",
         type=_range,
@@ -52,7 +55,7 @@ def run(arguments: Namespace) -> None:
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
 
-    out = model_path(arguments.data, arguments.model)
+    out = model_path(arguments.data, arguments.model, arguments.validate)
     parse_measure(arguments.measure)
     started = time.perf_counter()
     train = read_data(arguments.data, arguments)
@@ -78,7 +81,8 @@ def run(arguments: Namespace) -> None:
     ranker.fit(train_scaled, eval_set=vali_scaled)
     summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
     model = to_model(ranker, train, scaling, summary, C=ranker.C_)
-    model.save(out)
+    with place_of(out) as place:
+        model.save(place)
     if not arguments.json:
         _show_choice(ranker, arguments)
     show_training(out, model, summary, {arguments.data: train, arguments.validate: vali}, as_json=arguments.json)

@@ -17,7 +17,7 @@ from linrank.experiments.report.content import (
     Weights,
 )
 from linrank.experiments.report.page import fitting, render, write_page
-from linrank.experiments.report.pictures import save_pictures
+from linrank.experiments.report.pictures import picture_files, save_pictures
 from linrank.experiments.report.verdict import Verdict, verdict
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "WeightRow",
     "Weights",
     "fitting",
+    "picture_files",
     "render",
     "save_pictures",
     "verdict",

@@ -31,14 +31,21 @@ def save_pictures(
     folder : where they go; made where it is missing
     formats : of "png", "svg" and "pdf"
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for name, height, drawing in _drawings(content):
-        paths = [target / f"{name}.{ending}" for ending in formats]
-        draw(paths, drawing, height=height)
-        written += paths
-    return tuple(written)
+        draw(_files(name, folder, formats), drawing, height=height)
+    return picture_files(content, folder, formats)
+
+
+def picture_files(
+    content: ReportContent, folder: str | os.PathLike[str], formats: Sequence[str] = ("png", "svg")
+) -> tuple[Path, ...]:
+    """The files that `save_pictures` would write."""
+    return tuple(file for name, _, _ in _drawings(content) for file in _files(name, folder, formats))
+
+
+def _files(name: str, folder: str | os.PathLike[str], formats: Sequence[str]) -> list[Path]:
+    return [Path(folder) / f"{name}.{ending}" for ending in formats]
 
 
 def _drawings(content: ReportContent) -> list[tuple[str, float, Callable[[Any], None]]]:
