@@ -14,14 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from linrank.cli.streams import output_for_what_is_made, say_the_rest_on_standard_error
 from linrank.drawing import SIGNATURES
 from linrank.errors import LinrankError
-
-if TYPE_CHECKING:
-    from typing import TextIO
 
 STANDARD = "-"
 # Of a file that is there, as much of its start and of its end is looked at.
@@ -125,15 +121,11 @@ def place_of(output: str | Path) -> Iterator[Path]:
         place = Path(folder) / "made"
         yield place
         with place.open(encoding="utf-8", newline="") as file:
-            shutil.copyfileobj(file, _standard_output())
-
-
-def _standard_output() -> TextIO:
-    return output_for_what_is_made()
+            shutil.copyfileobj(file, output_for_what_is_made())
 
 
 def _check_standard_output() -> None:
-    if getattr(_standard_output(), "was_closed", False):
+    if getattr(output_for_what_is_made(), "was_closed", False):
         raise LinrankError("- is standard output, which is closed. Name a file.")
 
 
@@ -171,7 +163,7 @@ def _check_kind(place: Path, kind: Kind) -> None:
     if not kind.is_one(*_ends(place)):
         is_not = f", and is not {kind.name}" if kind.name else ""
         raise LinrankError(
-            f"{place}: is there already{is_not}. Name another file, or remove it first, so that nothing is lost."
+            f"{place}: is there already{is_not}. Name another file, so that nothing is lost, or remove this one first."
         )
 
 
