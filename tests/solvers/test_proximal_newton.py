@@ -105,7 +105,7 @@ def test_a_diagonal_model_reaches_the_same_minimum(monkeypatch):
     objective = objective_of(DATA["sparse"])
     penalty = L1(0.1 * largest(objective))
     usual = ProximalNewton(penalty, 1e-9).minimize(objective)
-    monkeypatch.setattr(newton_cg, "_MOST_FEATURES_IN_A_MATRIX", 1)
+    monkeypatch.setattr(newton_cg, "MOST_FEATURES_IN_A_MATRIX", 1)
     plain = ProximalNewton(penalty, 1e-6, max_iterations=5000).minimize(objective)
     assert plain.value == pytest.approx(usual.value, rel=2e-6)
 

@@ -134,7 +134,7 @@ def test_samples_and_diagonals_lead_to_the_same_minimum(density, monkeypatch):
     monkeypatch.setattr(newton_cg, "_RUNG", 2)
     started = NewtonCG(1e-12).start_from_samples(objective_of(data))
     assert objective_of(data).at(started).value < plain * 1.05
-    monkeypatch.setattr(newton_cg, "_MOST_FEATURES_IN_A_MATRIX", 1)
+    monkeypatch.setattr(newton_cg, "MOST_FEATURES_IN_A_MATRIX", 1)
     assert NewtonCG(1e-12).minimize(objective_of(data)).value == pytest.approx(plain, rel=1e-11)
     monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 100)
     single = RankingDataset.from_arrays(data.features[:3000], data.labels[:3000], group=[3000])

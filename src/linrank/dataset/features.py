@@ -58,8 +58,13 @@ class DenseFeatures:
         total += slopes @ np.square(self.values, dtype=np.float64)
         return total
 
-    def to_dense(self) -> NDArray[Any]:
-        return self.values
+    def magnitudes(self) -> DenseFeatures:
+        """The absolute values."""
+        return DenseFeatures(np.abs(self.values))
+
+    def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
+        """All columns as a view, or a copy of some."""
+        return self.values if columns is None else self.values[:, columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +107,22 @@ class SparseFeatures:
         _sparse_transposed_square_product(self.values, self.columns, self.starts, slopes, total)
         return total
 
+    def magnitudes(self) -> SparseFeatures:
+        """The absolute values."""
+        first, last = int(self.starts[0]), int(self.starts[-1])
+        return SparseFeatures(
+            np.abs(self.values[first:last]), self.columns[first:last], self.starts - first, self.n_features
+        )
+
     def to_csr(self) -> sparse.csr_array:
         first, last = int(self.starts[0]), int(self.starts[-1])
         parts = (self.values[first:last], self.columns[first:last], self.starts - first)
         return sparse.csr_array(parts, shape=(self.n_rows, self.n_features))
 
-    def to_dense(self) -> NDArray[Any]:
-        return np.asarray(self.to_csr().toarray())
+    def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
+        """All columns, or some."""
+        matrix = self.to_csr()
+        return np.asarray((matrix if columns is None else matrix[:, columns]).toarray())
 
 
 Features: TypeAlias = DenseFeatures | SparseFeatures

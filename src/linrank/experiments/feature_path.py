@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from linrank.arrays import Vector
 from linrank.dataset.features import refuse_missing, scores_of
@@ -26,7 +28,7 @@ from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.reweighted_l1 import ReweightedL1
-from linrank.solvers.solution import Journal
+from linrank.solvers.solution import Journal, Solution
 
 FORMULA = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|"
 
@@ -115,6 +117,11 @@ class FeaturePath:
             for step in self.by_size()
             if (max_features is None or step.n_features <= max_features) and (max_cost is None or step.cost <= max_cost)
         ]
+        if not self.by_size():
+            raise LinrankError(
+                "no model of the path has a feature. Raise max_features, if it is small; or else no feature differs "
+                "between documents of one query that have different labels: look at the data with `linrank info`."
+            )
         if not allowed:
             least = min(self.by_size(), key=lambda step: step.cost)
             raise LinrankError(
@@ -283,25 +290,35 @@ class _PathSettings:
     def fits(self, dataset: RankingDataset) -> Iterator[tuple[float, EvaluatedPoint]]:
         """Yield l1 and the solution for each share of the largest l1, until there are too many features."""
         objective = RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, self.executor))
-        point = objective.at(np.zeros(dataset.n_features))
+        point = objective.start()
         largest = float((np.abs(point.gradient) / self.costs).max()) / self.l1_ratio
         curvature, refits = SecantHessian(), _Refits(self.tol)
+        far: list[float] = []
         for share in self.shares:
             l1 = float(share * largest)
-            point = self._fit(point, l1, curvature)
+            solution, point = self._fit(point, l1, curvature)
+            if not solution.converged:
+                far.append(solution.certified_gap / solution.value)
             chosen = point
             if self.penalty == "mcp" and point.weights.any():
                 concave = MCP(l1, usual_size(point.weights) / l1)
                 chosen = objective.at(ReweightedL1(concave, 10 * self.tol).minimize(objective, point.weights).weights)
             if self.max_features is not None and np.count_nonzero(chosen.weights) > self.max_features:
-                return
+                break
             yield l1, refits.of(chosen) if self.relaxed else chosen
+        if far:
+            warnings.warn(
+                f"not converged: {len(far)} of {len(self.shares)} steps are known to be within {max(far):.1e} of the "
+                f"least objective, not {self.tol:g}. Scale the features, or raise tol or smallest.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
-    def _fit(self, point: EvaluatedPoint, l1: float, curvature: SecantHessian) -> EvaluatedPoint:
+    def _fit(self, point: EvaluatedPoint, l1: float, curvature: SecantHessian) -> tuple[Solution, EvaluatedPoint]:
         """The sparse solution for one l1, from the last one: only the penalty has changed, so nothing is evaluated."""
         penalty = L1(l1 * self.l1_ratio, self.costs)
         started = point.with_penalty(L2(l1 * (1.0 - self.l1_ratio)))
-        return ProximalNewton(penalty, self.tol, curvature=curvature).continue_from(started, Journal())[1]
+        return ProximalNewton(penalty, self.tol, curvature=curvature).continue_from(started, Journal())
 
 
 class _Refits:

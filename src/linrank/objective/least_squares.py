@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class LeastSquares:
     matrix. With `pair_weight="pair"` it is not divided by the size.
     """
 
+    compares: ClassVar[str] = "queries"
     pair_weight: PairWeight = "document"
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ class TopOneCrossEntropy:
     A query whose labels are all equal wants equal scores. `totals` holds the least value the loss can have: the entropy
     of the labels' chances, where the scores are the labels.
     """
+
+    compares: ClassVar[str] = "queries"
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002
         chances, slopes = np.empty(len(scores)), np.empty(len(scores))

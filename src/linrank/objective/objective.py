@@ -10,28 +10,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Vector
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.errors import LinrankError, left_float64
 from linrank.executors.local import Threads
-from linrank.objective.pair_losses import LossAtScores, PairLoss
+from linrank.objective.pair_losses import Curvature, LossAtScores, PairLoss
 from linrank.objective.penalties import L2
 from linrank.objective.placement import LargeQuery, PlacedData, Sample
 from linrank.objective.sorted_pairs import PairSums
 
 Shard = tuple[QueryBlock, ...]
 
+# Sums of many terms lose a few more bits than one.
+_ROUNDINGS = 16.0
+
 
 @dataclass(frozen=True)
 class RankingObjective:
-    """f(w) = penalty(w) + C x (sum of the loss over all queries at the scores X w)."""
+    """f(w) = penalty(w) + C x (sum of the loss over all queries at the scores X w).
+
+    A feature that is the same in all documents of each query changes no loss, and only adds to the penalty: it has
+    neither slope nor curvature, and a solver that starts from `start` never gives it a weight. That is settled here,
+    for all of them: computed, the slope would be a sum of numbers that cancel but for rounding.
+    """
 
     loss: PairLoss
     penalty: L2
     C: float
     data: PlacedData
     how: PairSums = field(default_factory=PairSums)
+
+    def start(self, weights: Vector | None = None) -> EvaluatedPoint:
+        """The point a solver starts from: zero, or given weights but for those that can only be zero."""
+        start = np.zeros(self.data.n_features) if weights is None else np.array(weights, dtype=np.float64)
+        if len(start) == self.data.n_features:
+            start[self.idle] = 0.0
+        return self.at(start)
 
     def at(self, weights: Vector) -> EvaluatedPoint:
         """Evaluate value and gradient in one pass over the features: each block is used twice while it is in cache."""
@@ -49,6 +64,18 @@ class RankingObjective:
             scores = _scores_of(query, self.data.executor, weights)
             large.append(_LargeState(scores, self.loss.at(scores, query.block, self.side_by_side)))
         return EvaluatedPoint(self, weights, states, large)
+
+    @property
+    def idle(self) -> Offsets:
+        """The features that can have no weight."""
+        if self.compares == "labels":
+            return np.empty(0, dtype=np.int64)
+        return self.data.idle_features(ties=self.compares == "queries")
+
+    @property
+    def compares(self) -> str:
+        """What the loss compares: documents of different labels, of one query, or each with its label."""
+        return getattr(self.loss, "compares", "pairs")
 
     def with_C(self, C: float) -> RankingObjective:
         return replace(self, C=C)
@@ -114,6 +141,7 @@ class EvaluatedPoint:
             total += state.gradient if state.gradient is not None else _gradient_of_shard(shard, state)
         for query, large in zip(data.large_queries, self.large, strict=True):
             total += data.executor.total(_transposed_chunk, query.chunks, query.split(large.at.slopes))
+        total[self.objective.idle] = 0.0
         return total
 
     def hessian_product(self, direction: Vector) -> Vector:
@@ -129,6 +157,7 @@ class EvaluatedPoint:
         for part in parts[1:]:
             total += part
         total *= self.objective.C
+        total[self.objective.idle] = 0.0
         self.objective.penalty.add_curvature_product(self.weights, direction, total)
         return total
 
@@ -137,7 +166,7 @@ class EvaluatedPoint:
         if sample not in self.sampled:
             objective = self.objective
             self.sampled[sample] = objective.data.executor.total(
-                _hessian_of_block, sample.blocks, weights=self.weights, loss=objective.loss, how=objective.how
+                _hessian_of_block, sample.blocks, weights=self.weights, objective=objective
             )
         hessian: NDArray[np.float64] = self.objective.C * self.sampled[sample]
         diagonal = np.diag_indices_from(hessian)
@@ -159,7 +188,36 @@ class EvaluatedPoint:
         for query, large in zip(data.large_queries, self.large, strict=True):
             diagonal = large.at.curvature.diagonal()  # type: ignore[union-attr]
             total += data.executor.total(_square_transposed_chunk, query.chunks, query.split(diagonal))
+        total[self.objective.idle] = 0.0
         return self.objective.penalty.curvature(self.weights) + self.objective.C * total
+
+    def crude_diagonal_of_some(self, columns: Offsets) -> Vector:
+        """C sum_i (loss'')_ii (x_i - a of the query) ** 2 for some features, a being their mean.
+
+        Where documents are compared, what all of a query have changes no curvature: it is taken off.
+        """
+        blocks = self.objective.data.blocks
+        total: Vector = self.objective.data.executor.total(
+            _diagonal_of_columns, blocks, weights=self.weights, objective=self.objective, columns=columns
+        )
+        return self.objective.C * total
+
+    def gradient_rounding(self) -> Vector:
+        """How far each entry of the gradient may be from the truth: the rounding of the sums it is made of.
+
+        A score is wrong by a share of sum_j |x_ij w_j|, a slope by as much times its curvature, and by a share of
+        itself.
+        """
+        objective, data = self.objective, self.objective.data
+        total = np.abs(objective.penalty.gradient(self.weights))
+        sizes = np.abs(self.weights)
+        if data.shards:
+            total += objective.C * data.executor.total(
+                _sums_of_shard, data.shards, self.states, sizes=sizes, objective=objective
+            )
+        for query, large in zip(data.large_queries, self.large, strict=True):
+            total += objective.C * _sums_of_block(query.block, large.at, sizes)
+        return _ROUNDINGS * np.finfo(np.float64).eps * total
 
     def toward(self, direction: Vector) -> Line:
         """The half-line from here; one pass over the features, and none for any point on it."""
@@ -299,9 +357,56 @@ def _square_transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
     return chunk.transposed_square_product(slopes, np.zeros(chunk.n_features))
 
 
-def _hessian_of_block(scaled: tuple[QueryBlock, float], *, weights: Vector, loss: PairLoss, how: PairSums) -> Vector:
+def _sums_of_shard(shard: Shard, state: _ShardState, *, sizes: Vector, objective: RankingObjective) -> Vector:
+    total = np.zeros(len(sizes))
+    for block, scores in zip(shard, state.scores, strict=True):
+        total += _sums_of_block(block, objective.loss.at(scores, block, objective.how), sizes)
+    return total
+
+
+def _sums_of_block(block: QueryBlock, at: LossAtScores, sizes: Vector) -> Vector:
+    magnitudes, terms = block.features.magnitudes(), np.abs(at.slopes)
+    if at.curvature is not None:
+        terms += at.curvature.diagonal() * (1.0 + magnitudes.product(sizes, np.empty(block.n_documents)))
+    return magnitudes.transposed_product(terms, np.zeros(len(sizes)))
+
+
+def _hessian_of_block(
+    scaled: tuple[QueryBlock, float],
+    *,
+    weights: Vector,
+    objective: RankingObjective,
+    columns: Offsets | None = None,
+) -> NDArray[np.float64]:
     block, scale = scaled
+    curvature = _curvature_of_block(block, weights, objective)
+    rows = _rows_of_block(block, objective, columns)
+    return scale * (rows.T @ curvature.matrix_product(rows))
+
+
+def _diagonal_of_columns(
+    block: QueryBlock, *, weights: Vector, objective: RankingObjective, columns: Offsets
+) -> Vector:
+    diagonal = _curvature_of_block(block, weights, objective).diagonal()
+    rows = _rows_of_block(block, objective, columns)
+    if objective.compares != "labels":
+        sizes = np.diff(block.query_starts)
+        rows -= np.repeat(np.add.reduceat(rows, block.query_starts[:-1]) / sizes[:, None], sizes, axis=0)
+    total: Vector = diagonal @ np.square(rows)
+    return total
+
+
+def _curvature_of_block(block: QueryBlock, weights: Vector, objective: RankingObjective) -> Curvature:
     scores = block.features.product(weights, np.empty(block.n_documents))
-    curvature = loss.at(scores, block, how).curvature
-    rows = np.ascontiguousarray(block.features.to_dense(), dtype=np.float64)
-    return scale * (rows.T @ curvature.matrix_product(rows))  # type: ignore[union-attr]
+    return objective.loss.at(scores, block, objective.how).curvature  # type: ignore[return-value]
+
+
+def _rows_of_block(block: QueryBlock, objective: RankingObjective, columns: Offsets | None) -> NDArray[np.float64]:
+    """The rows in float64, minus the first of their query where documents are compared.
+
+    The curvature is the same for both, and that of a feature which does not vary is then exactly zero.
+    """
+    rows = np.array(block.features.to_dense(columns), dtype=np.float64, order="C")
+    if objective.compares != "labels":
+        rows -= np.repeat(rows[block.query_starts[:-1]], np.diff(block.query_starts), axis=0)
+    return rows

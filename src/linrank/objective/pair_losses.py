@@ -39,7 +39,11 @@ class LossAtScores:
 
 
 class PairLoss(Protocol):
-    """A sum over the preference pairs of a block; pair (i, j) is weighted by its documents' and query's weights."""
+    """A sum over the preference pairs of a block; pair (i, j) is weighted by its documents' and query's weights.
+
+    A loss on other things says so by a class attribute `compares`: "queries" where all documents of a query are
+    compared, equal labels or not, and "labels" where each document is compared with its label alone.
+    """
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
         """The loss at the given scores."""

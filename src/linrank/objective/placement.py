@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from linrank.arrays import Vector
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.varying import varying_features
 from linrank.executors.local import Threads
 
 # Enough shards to keep many threads busy. The number depends on the data alone, so that sums have the same bits
@@ -46,6 +48,8 @@ class PlacedData:
     large_queries: Sequence[LargeQuery]
     blocks: Sequence[QueryBlock]
     n_features: int
+    # Also that of a part of the data: a part leaves out what the whole leaves out, and no more.
+    _idle: dict[bool, Offsets] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, dataset: RankingDataset, executor: Threads) -> PlacedData:
@@ -69,6 +73,16 @@ class PlacedData:
     def n_documents(self) -> int:
         return sum(block.n_documents for block in self.blocks)
 
+    def idle_features(self, *, ties: bool) -> Offsets:
+        """The features that are the same in all documents of each query; with `ties`, of queries without pairs too."""
+        if ties not in self._idle:
+            parts = [*self.shards, *((query.block,) for query in self.large_queries)]
+            varies = np.zeros(self.n_features, dtype=np.bool_)
+            for of_part in self.executor.map(_varying_of_shard, parts, n_features=self.n_features, ties=ties):
+                varies |= of_part
+            self._idle[ties] = np.flatnonzero(~varies)
+        return self._idle[ties]
+
     def sample(self, n_documents: int) -> Sample:
         """The sample of about so many documents: always the same one, made once."""
         if n_documents not in self._samples:
@@ -78,6 +92,10 @@ class PlacedData:
     @cached_property
     def _samples(self) -> dict[int, Sample]:
         return {}
+
+
+def _varying_of_shard(shard: Sequence[QueryBlock], *, n_features: int, ties: bool) -> NDArray[np.bool_]:
+    return varying_features(shard, n_features, ties=ties)
 
 
 def _number_of_shards(blocks: Sequence[QueryBlock], n_features: int) -> int:

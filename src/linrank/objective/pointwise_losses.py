@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from linrank.objective.sorted_pairs import PairSums
 class SquaredEpsilonInsensitive:
     """Sum over documents of max(0, |y_i - s_i| - epsilon) ** 2."""
 
+    compares: ClassVar[str] = "labels"
     epsilon: float
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
@@ -34,6 +35,7 @@ class SquaredEpsilonInsensitive:
 class EpsilonInsensitive:
     """Sum over documents of max(0, |y_i - s_i| - epsilon); the slopes are a subgradient."""
 
+    compares: ClassVar[str] = "labels"
     epsilon: float
 
     def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
@@ -53,6 +55,7 @@ class SmoothedEpsilonInsensitive:
     b_i y_i - epsilon |b_i|: from them comes the duality gap.
     """
 
+    compares: ClassVar[str] = "labels"
     epsilon: float
     width: float
 
@@ -133,5 +136,9 @@ class WithConstant:
         total[-1] += np.sum(slopes)
         return total
 
-    def to_dense(self) -> NDArray[Any]:
-        return np.column_stack([self.features.to_dense(), np.ones(self.n_rows)])
+    def magnitudes(self) -> WithConstant:
+        return WithConstant(self.features.magnitudes())
+
+    def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
+        whole = np.column_stack([self.features.to_dense(), np.ones(self.n_rows)])
+        return whole if columns is None else whole[:, columns]

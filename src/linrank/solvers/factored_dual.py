@@ -13,6 +13,7 @@ from linrank.arrays import Offsets, Vector, for_kernels
 from linrank.dataset.features import Features, SparseFeatures
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.varying import varying_features
 from linrank.objective.pair_losses import Hinge
 from linrank.objective.sorted_pairs import PairSums
 from linrank.solvers import factored_dual_kernels as kernels
@@ -136,7 +137,10 @@ class FactoredDual:
         try:
             marks = mark_documents(objective.data.features, self.seed)
             solution = self._descend(start or random_start(objective, marks), marks, journal)
-            return replace(solution, certified_gap=objective.gap(solution.weights, solution.value))
+            # A feature that is the same in all documents of each query has the weight zero, but for rounding.
+            varies = varying_features([objective.data], objective.data.features.n_features, ties=False)
+            weights = np.where(varies, solution.weights, 0.0)
+            return replace(solution, weights=weights, certified_gap=objective.gap(weights, solution.value))
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 

@@ -42,7 +42,7 @@ class FrankWolfe:
             )
         journal = Journal(watch, self.max_seconds)
         try:
-            return self._run(objective.at(weights), journal)
+            return self._run(objective.start(weights), journal)
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
@@ -57,7 +57,9 @@ class FrankWolfe:
                 return journal.solution(stop)
             point, step, tries = _least_on_segment(point, direction, -gap)
             if step == 0.0:
-                return journal.solution("no step lowers the objective: the limit of float64", converged=True)
+                # The gap is a sum of slopes: it may be no more than their rounding.
+                rounding = float(point.gradient_rounding() @ np.abs(direction))
+                return journal.stalled(point, np.array([np.inf]), gap=max(0.0, gap - rounding))
         self._note(point, self._to_the_vertex(point), journal, tries, step)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
 

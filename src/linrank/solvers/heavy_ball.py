@@ -150,7 +150,7 @@ class HeavyBall:
         journal = Journal(watch, self.max_seconds)
         descent: _Descent | None = None
         try:
-            point = objective.at(np.zeros(objective.data.n_features) if start is None else start)
+            point = objective.start(start)
             estimated = self._estimate(point)
             descent = _Descent(self, point, estimated)
             ended = self._descend(descent, journal, 2 * len(estimated.estimates))

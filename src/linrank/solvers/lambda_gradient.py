@@ -40,8 +40,8 @@ class LambdaGradient:
         journal = Journal(watch, self.max_seconds)
         best = _Best()
         try:
-            origin = objective.at(np.zeros(objective.data.n_features))
-            point = origin if start is None else objective.at(start)
+            origin = objective.start()
+            point = origin if start is None else objective.start(start)
             return best.of(self._descend(point, float(np.linalg.norm(origin.gradient)), journal, best))
         except KeyboardInterrupt:
             return best.of(journal.solution("interrupted", interrupted=True))

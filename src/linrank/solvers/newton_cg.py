@@ -15,7 +15,7 @@ from linrank.solvers.line_search import advance
 from linrank.solvers.solution import Journal, Solution, Watch
 
 # An explicit Hessian of this many features takes 32 MB and a fraction of a second to factor.
-_MOST_FEATURES_IN_A_MATRIX = 2000
+MOST_FEATURES_IN_A_MATRIX = 2000
 # The Hessian of a sample may cost as many multiplications as this many passes over the data, or as nothing to speak of.
 _MOST_PASSES_FOR_A_MATRIX = 10
 _FREE_MULTIPLICATIONS = 2e7
@@ -51,7 +51,7 @@ class NewtonCG:
         journal = Journal(watch, self.max_seconds)
         try:
             weights = self.start_from_samples(objective) if start is None else start
-            return self.continue_from(objective.at(weights), journal)[0]
+            return self.continue_from(objective.start(weights), journal)[0]
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
@@ -73,7 +73,7 @@ class NewtonCG:
                 return journal.solution(stop), point
             point, step = advance(point, newton.direction)
             if step == 0.0:
-                return journal.solution("no step lowers the objective: the limit of float64", converged=True), point
+                return journal.stalled(point, point.gradient, gap=newton.decrement), point
         newton = self._newton_step(point, sample)
         journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
@@ -110,19 +110,24 @@ class NewtonCG:
 
     def sample_for(self, data: PlacedData) -> Sample | None:
         """The sample whose Hessian is worth forming as a matrix; None where the features are too many for that."""
+        documents = self.documents_for_a_matrix(data)
+        return None if documents is None else data.sample(documents)
+
+    def documents_for_a_matrix(self, data: PlacedData) -> int | None:
+        """Of how many documents the Hessian is worth forming as a matrix, if of any."""
         n, documents = data.n_features, data.n_documents
         affordable = max(_FREE_MULTIPLICATIONS, _MOST_PASSES_FOR_A_MATRIX * documents * n) / (n * n)
         # Fewer documents than a few times the features say little about the Hessian.
-        if n > _MOST_FEATURES_IN_A_MATRIX or affordable < min(4 * n, documents):
+        if n > MOST_FEATURES_IN_A_MATRIX or affordable < min(4 * n, documents):
             return None
         wanted = max(self.sample_share * documents, 10 * n, _FREE_MULTIPLICATIONS / (n * n))
-        return data.sample(int(min(wanted, affordable)))
+        return int(min(wanted, affordable))
 
     def start_from_samples(self, objective: RankingObjective) -> Vector:
         """The solution of a sample of the data, which itself starts from the solution of a smaller one."""
         data = objective.data
         wanted = data.n_documents // _RUNG
-        if data.n_features > _MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
+        if data.n_features > MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
             return np.zeros(data.n_features)
         sample = data.sample(wanted)
         if sample.n_documents > data.n_documents // 2:

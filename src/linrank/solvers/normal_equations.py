@@ -61,6 +61,8 @@ class NormalEquations:
             total.add(scatter)
         for query in data.large_queries:
             total.add(_scatter_of_large(query, data.executor, by_pair))
+        for zeroed in (total.gram, total.gram.T, total.right):
+            zeroed[objective.idle] = 0.0
         return cls(objective.C * total.gram, objective.C * total.right, objective.C * total.square)
 
     def solution(self, gamma: float) -> Vector:

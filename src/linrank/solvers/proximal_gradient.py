@@ -16,6 +16,8 @@ from linrank.solvers.solution import Journal, Solution, Watch
 
 # K grows by doubling where it was too small, and is tried a little smaller each time: fewer pairs count as w grows.
 _GROW, _RELAX = 2.0, 0.9
+# Values that differ by a smaller share may be equal.
+_ROUNDING = 1e-14
 
 
 def largest_l1(point_at_zero: EvaluatedPoint) -> float:
@@ -50,9 +52,8 @@ class ProximalGradient:
         """Minimise the objective plus the penalty, from 0 unless told; Ctrl-C ends it at the last point."""
         check_squared_hinge(objective)
         journal = Journal(watch, self.max_seconds)
-        weights = np.zeros(objective.data.n_features) if start is None else start
         try:
-            return self.continue_from(objective.at(weights), journal)[0]
+            return self.continue_from(objective.start(start), journal)[0]
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
@@ -70,10 +71,10 @@ class ProximalGradient:
                 return journal.solution(message, converged=converged), point
             trial, metric, evaluations = self._step(ahead, metric)
             trial_value = trial.value + self.penalty.value(trial.weights)
-            # Written so that a value too large for float64 counts as a rise.
-            if not trial_value < value and ahead is point:
-                return journal.solution("no step lowers the objective: the limit of float64", converged=True), point
-            if not trial_value <= value:
+            if not self._is_lower(trial, trial_value, point, value, metric):
+                if ahead is point:
+                    least = self.penalty.least_subgradient(point.weights, point.gradient)
+                    return journal.stalled(point, least), point
                 ahead, momentum = point, 1.0
                 continue
             moved = trial.weights - point.weights
@@ -90,6 +91,22 @@ class ProximalGradient:
         return journal.solution(
             message or f"out of iterations (max_iter={self.max_iterations})", converged=converged
         ), point
+
+    def _is_lower(
+        self, trial: EvaluatedPoint, trial_value: float, point: EvaluatedPoint, value: float, metric: _Metric
+    ) -> bool:
+        """Whether a point has a lower value, or one that is equal but for rounding and a shorter subgradient.
+
+        Written so that a value too large for float64 counts as a rise.
+        """
+        if trial_value < value:
+            return True
+        if not trial_value <= value + _ROUNDING * abs(value):
+            return False
+        trial_least, least = (
+            self.penalty.least_subgradient(at.weights, at.gradient) / np.sqrt(metric.diagonal) for at in (trial, point)
+        )
+        return float(trial_least @ trial_least) < float(least @ least)
 
     def _step(self, ahead: EvaluatedPoint, metric: _Metric) -> tuple[EvaluatedPoint, _Metric, int]:
         """The proximal step from a point, with the least K tried that bounds the curvature along it."""

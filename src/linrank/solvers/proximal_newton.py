@@ -8,18 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
-from linrank.compiled import kernel
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1, L2
+from linrank.objective.placement import PlacedData, Sample
 from linrank.solvers.duality import dual_value
-from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.l1_model import minimum_of_model
+from linrank.solvers.newton_cg import MOST_FEATURES_IN_A_MATRIX, NewtonCG
 from linrank.solvers.solution import Journal, Solution, Watch
 
 _SUFFICIENT = 1e-2
-_MOST_HALVINGS = 40
-_MOST_SWEEPS = 2000
+_MOST_HALVINGS = 3
+# Damping starts at this share of the diagonal.
+_LEAST_DAMPING = 1 / 16
+# Values that differ by a smaller share may be equal.
+_ROUNDING = 1e-12
+# A promise of more than this share of the one before is a sign of slow progress.
+_SLOW = 0.5
+_MOST_IDLE = 16
 # A sample's Hessian serves for so many steps of a path.
 _STEPS_A_SAMPLE = 8
+# A sample that misleads is followed by one so many times larger.
+_ENLARGE = 4
 # One shard of so many has weights of its own in the dual, found in at most so many rounds.
 _SHARDS_A_PART = 16
 _MOST_ROUNDS = 8
@@ -29,18 +38,21 @@ class SecantHessian:
     """The loss's Hessian as one matrix: that of a sample of the data, corrected by what a few steps since have shown.
 
     Along a path a step resembles the one before: there the corrected matrix foretells more than the sample's at the
-    very point, and costs nothing.
+    very point, and costs nothing. A feature that the sample does not contain has the diagonal that all of the data give
+    it. Where steps show that the sample misleads, it is enlarged, in the end to all of the data.
     """
 
     def __init__(self) -> None:
         self._matrix: NDArray[np.float64] | None = None
         self._steps = 0
+        self._documents = 0
+        self._at_zero: Vector | None = None
 
     def at(self, point: EvaluatedPoint, *, anew: bool = False) -> NDArray[np.float64] | None:
         """The matrix as it is known, or that of a sample at the point; None where the features are too many."""
-        sample = NewtonCG().sample_for(point.objective.data)
+        sample = self._sample(point.objective.data)
         if sample is not None and (anew or self._matrix is None or self._steps >= _STEPS_A_SAMPLE):
-            self._matrix = point.with_penalty(L2(0.0)).sampled_hessian(sample)
+            self._matrix = _sampled(point, sample)
             self._steps = 0
         return self._matrix
 
@@ -49,6 +61,42 @@ class SecantHessian:
         if self._matrix is not None:
             self._matrix = _corrected(self._matrix, before, after)
             self._steps += 1
+
+    def diagonal_at_zero(self, point: EvaluatedPoint) -> Vector:
+        """The Hessian's diagonal without cross terms at w = 0, from all of the data: there every pair counts."""
+        if self._at_zero is None:
+            origin = point.with_penalty(L2(0.0)).objective.start()
+            if self._matrix is None:
+                self._at_zero = origin.crude_hessian_diagonal()
+            else:
+                self._at_zero = origin.crude_diagonal_of_some(np.arange(len(self._matrix)))
+        return self._at_zero
+
+    def enlarge(self, data: PlacedData) -> bool:
+        """Take a larger sample from now on; False where there is none."""
+        if self._matrix is None or self._wanted(data) >= data.n_documents:
+            return False
+        self._documents = _ENLARGE * self._wanted(data)
+        return True
+
+    def _sample(self, data: PlacedData) -> Sample | None:
+        return data.sample(self._wanted(data)) if data.n_features <= MOST_FEATURES_IN_A_MATRIX else None
+
+    def _wanted(self, data: PlacedData) -> int:
+        usual = NewtonCG().documents_for_a_matrix(data)
+        # A step by a diagonal is worth so little that here a matrix always pays.
+        least = 4 * data.n_features if usual is None else usual
+        return min(data.n_documents, max(least, self._documents))
+
+
+def _sampled(point: EvaluatedPoint, sample: Sample) -> NDArray[np.float64]:
+    hessian = point.with_penalty(L2(0.0)).sampled_hessian(sample)
+    unseen = np.diagonal(hessian) <= 0.0
+    unseen[point.objective.idle] = False
+    columns = np.flatnonzero(unseen)
+    if len(columns):
+        hessian[columns, columns] = point.crude_diagonal_of_some(columns)
+    return hessian
 
 
 @dataclass(frozen=True)
@@ -74,16 +122,16 @@ class ProximalNewton:
         """Minimise from a starting point, or from zero; Ctrl-C ends it at the last point."""
         journal = Journal(watch, self.max_seconds)
         try:
-            weights = np.zeros(objective.data.n_features) if start is None else start
-            return self.continue_from(objective.at(weights), journal)[0]
+            return self.continue_from(objective.start(start), journal)[0]
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
     def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""
         curvature = self.curvature or SecantHessian()
-        damping, step = 1.0, 1.0
-        highest = -np.inf
+        damping, step = 0.0, 1.0
+        highest, promised = -np.inf, -np.inf
+        progress = _Progress()
         for number in range(self.max_iterations):
             value = point.value + self.penalty.value(point.weights)
             least = self._restricted(self.penalty.least_subgradient(point.weights, point.gradient))
@@ -98,14 +146,21 @@ class ProximalNewton:
                 return journal.solution("the duality gap is below the tolerance", converged=True), point
             if stop:
                 return journal.solution(stop), point
-            target = self._model_minimum(point, damping, curvature.at(point, anew=number > 0))
-            moved, step = self._toward(point, target, value)
-            if step == 0.0:
-                return journal.solution("no step lowers the objective: the limit of float64", converged=True), point
-            curvature.learn(point, moved)
-            # Short steps mean that the sample's curvature is too small somewhere: the model is made steeper.
-            damping = damping / 2 if step == 1.0 else damping * 4
-            damping = max(1.0, damping)
+            if not progress.made(value, gap):
+                return journal.stalled(point, least), point
+            hessian = curvature.at(point, anew=number > 0)
+            more = damping * curvature.diagonal_at_zero(point) if damping > 0.0 else 0.0
+            target = self._model_minimum(point, hessian, more)
+            before, promised = promised, self._promised(point, target)
+            moved, step = self._toward(point, target, value, promised)
+            if step > 0.0:
+                curvature.learn(point, moved)
+            # Short steps, and a promise that is not much less than the one before, mean that the model is wrong: it
+            # gets more data, and where there are no more, or what is flat here is steep a little further on, damping.
+            if number > 0 and (step < 1.0 or promised < _SLOW * before):
+                curvature.enlarge(point.objective.data)
+            damping = 0.25 * damping if step == 1.0 else max(_LEAST_DAMPING, 4.0 * damping)
+            damping = damping if damping >= _LEAST_DAMPING else 0.0
             point = moved
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
 
@@ -113,23 +168,23 @@ class ProximalNewton:
         return dual_value(point, self.penalty, self.free)
 
     def _model_minimum(
-        self, point: EvaluatedPoint, damping: float, hessian: NDArray[np.float64] | None = None
+        self, point: EvaluatedPoint, hessian: NDArray[np.float64] | None, damping: Vector | float = 0.0
     ) -> Vector:
-        """Where the penalty plus the quadratic model, with damping x the loss's Hessian, is least."""
+        """Where the penalty plus the quadratic model is least, with the loss's Hessian and a diagonal added to it."""
         n = point.objective.data.n_features
         thresholds = np.broadcast_to(np.asarray(self.penalty.thresholds, dtype=np.float64), n)
         free = np.ones(n, dtype=bool) if self.free is None else self.free
-        hessian = SecantHessian().at(point) if hessian is None else hessian
         if hessian is None:
-            curvature = damping * point.crude_hessian_diagonal()
-            moved = self.penalty.shrunk(point.weights - point.gradient / curvature, 1.0 / curvature)
-            return np.where(free, moved, 0.0)
-        model = damping * hessian
-        model[np.diag_indices_from(model)] += point.objective.penalty.curvature(point.weights)
+            curvature = damping + point.crude_hessian_diagonal()
+            # A feature without curvature has no slope either.
+            steps = np.divide(1.0, curvature, out=np.zeros(n), where=curvature > 0.0)
+            moved = self.penalty.shrunk(point.weights - point.gradient * steps, steps)
+            return np.where(free & (curvature > 0.0), moved, 0.0)
+        model = hessian.copy()
+        model[np.diag_indices_from(model)] += damping + point.objective.penalty.curvature(point.weights)
         weights = np.where(free, point.weights, 0.0)
         slopes = point.gradient + model @ (weights - point.weights)
-        _descend_coordinates(model, slopes, np.ascontiguousarray(thresholds), free, weights, 1e-9, _MOST_SWEEPS)
-        return weights
+        return minimum_of_model(model, slopes, thresholds, free, weights)
 
     def _dual_value_of_parts(self, point: EvaluatedPoint, hessian: NDArray[np.float64] | None, value: float) -> float:
         """A dual value for which the pairs of a few shards are taken at weights of their own.
@@ -151,7 +206,7 @@ class ProximalNewton:
         mixed, hessian = point, share * hessian
         highest = -np.inf
         for _ in range(_MOST_ROUNDS):
-            moved = part.at(self._model_minimum(mixed, 1.0, hessian))
+            moved = part.at(self._model_minimum(mixed, hessian))
             states = list(point.states)
             states[::_SHARDS_A_PART] = moved.states
             before, mixed = mixed, EvaluatedPoint(point.objective, moved.weights, states, point.large)
@@ -167,28 +222,62 @@ class ProximalNewton:
 
     def _decrease(self, point: EvaluatedPoint, hessian: NDArray[np.float64]) -> float:
         """By how much the model's minimum is below the point."""
-        target = self._model_minimum(point, 1.0, hessian)
+        target = self._model_minimum(point, hessian)
         direction = target - point.weights
         curved = hessian @ direction + point.objective.penalty.curvature(point.weights) * direction
         below = float((point.gradient + 0.5 * curved) @ direction)
         return self.penalty.value(point.weights) - self.penalty.value(target) - below
 
-    def _toward(self, point: EvaluatedPoint, target: Vector, value: float) -> tuple[EvaluatedPoint, float]:
+    def _promised(self, point: EvaluatedPoint, target: Vector) -> float:
+        """The change of the objective that the slopes at the point promise for the target: negative."""
+        # Feature by feature: the difference of two sums would lose what is left near the minimum.
+        changes = self.penalty.thresholds * (np.abs(target) - np.abs(point.weights))
+        return float(np.sum(point.gradient * (target - point.weights) + changes))
+
+    def _toward(
+        self, point: EvaluatedPoint, target: Vector, value: float, promised: float
+    ) -> tuple[EvaluatedPoint, float]:
         """The farthest point on the way to the target, by halves, that keeps a share of the promised decrease."""
-        direction = target - point.weights
-        promised = float(point.gradient @ direction) + self.penalty.value(target) - self.penalty.value(point.weights)
         if not promised < 0.0:
             return point, 0.0
+        direction = target - point.weights
         step = 1.0
         for _ in range(_MOST_HALVINGS):
             trial = point.objective.at(point.weights + step * direction if step < 1.0 else target)
-            if trial.value + self.penalty.value(trial.weights) <= value + _SUFFICIENT * step * promised:
+            reached = trial.value + self.penalty.value(trial.weights)
+            if reached <= value + _SUFFICIENT * step * promised:
+                return trial, step
+            # Near the minimum values differ by their rounding, and slopes do not yet. The objective is convex: where it
+            # still falls, or rises by less than it fell at first, it is lower than at the start.
+            if reached <= value + _ROUNDING * abs(value) and self._slope_to(trial, direction) <= -promised * (
+                1.0 - 2.0 * _SUFFICIENT
+            ):
                 return trial, step
             step /= 2
         return point, 0.0
 
+    def _slope_to(self, trial: EvaluatedPoint, direction: Vector) -> float:
+        """The objective's derivative along a direction, where it comes to the trial from."""
+        signs = np.where(trial.weights != 0.0, np.sign(trial.weights), -np.sign(direction))
+        return float((trial.gradient + self.penalty.thresholds * signs) @ direction)
+
     def _restricted(self, subgradient: Vector) -> Vector:
         return subgradient if self.free is None else np.where(self.free, subgradient, 0.0)
+
+
+class _Progress:
+    """Whether a solver still moves: some steps may bring nothing, while the model is mended."""
+
+    def __init__(self) -> None:
+        self._value, self._gap = np.inf, np.inf
+        self._idle = 0
+
+    def made(self, value: float, gap: float) -> bool:
+        """Take note of a point; False after several that were no better than an earlier one."""
+        better = value < self._value - _ROUNDING * abs(value) or gap < 0.99 * self._gap
+        self._idle = 0 if better else self._idle + 1
+        self._value, self._gap = min(value, self._value), min(gap, self._gap)
+        return self._idle < _MOST_IDLE
 
 
 def _corrected(hessian: NDArray[np.float64], before: EvaluatedPoint, after: EvaluatedPoint) -> NDArray[np.float64]:
@@ -199,42 +288,3 @@ def _corrected(hessian: NDArray[np.float64], before: EvaluatedPoint, after: Eval
     if not step @ seen > 1e-8 * (step @ foretold) > 0.0:
         return hessian
     return hessian - np.outer(foretold, foretold / (step @ foretold)) + np.outer(seen, seen / (step @ seen))
-
-
-@kernel
-def _descend_coordinates(hessian, slopes, thresholds, free, weights, tolerance, most_sweeps):  # type: ignore[no-untyped-def]
-    """Minimise the quadratic model plus thresholds . |weights| one weight at a time; `slopes` are kept up to date.
-
-    Between sweeps over all weights come sweeps over those that are not zero, until they stand still.
-    """
-    n = len(weights)
-    all_of_them = True
-    for _ in range(most_sweeps):
-        largest = 0.0
-        for j in range(n):
-            curvature = hessian[j, j]
-            if not free[j] or curvature <= 0.0 or (weights[j] == 0.0 and not all_of_them):
-                continue
-            wanted = weights[j] - slopes[j] / curvature
-            shrink = thresholds[j] / curvature
-            if wanted > shrink:
-                wanted -= shrink
-            elif wanted < -shrink:
-                wanted += shrink
-            else:
-                wanted = 0.0
-            change = wanted - weights[j]
-            if change != 0.0:
-                weights[j] = wanted
-                for k in range(n):
-                    slopes[k] += change * hessian[j, k]
-                largest = max(largest, abs(change) * np.sqrt(curvature))
-        scale = 0.0
-        for j in range(n):
-            scale = max(scale, abs(weights[j]) * np.sqrt(hessian[j, j]))
-        if largest <= tolerance * scale or largest == 0.0:
-            if all_of_them:
-                return
-            all_of_them = True
-        else:
-            all_of_them = False

@@ -43,15 +43,15 @@ class ReweightedL1:
         try:
             if start is None:
                 start = ProximalGradient(L1(self.penalty.strength)).minimize(objective).weights
-            top = largest_l1(objective.at(np.zeros(objective.data.n_features)))
-            return self._run(objective.at(start), top, journal)
+            top = largest_l1(objective.start())
+            return self._run(objective.start(start), top, journal)
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
     def _run(self, point: EvaluatedPoint, top: float, journal: Journal) -> Solution:
         inner = 0
         for _ in range(self.max_iterations):
-            distance, stop = self._note(point, top, journal, inner)
+            least, distance, stop = self._note(point, top, journal, inner)
             if distance <= self.tolerance * top:
                 return journal.solution("the first-order condition holds to the tolerance", converged=True)
             if stop:
@@ -64,15 +64,17 @@ class ReweightedL1:
             solution, point = solver.continue_from(point, Journal(max_seconds=self.max_seconds))
             inner = solution.inner_iterations
             if np.array_equal(point.weights, before):
-                return journal.solution("no step lowers the objective: the limit of float64", converged=True)
+                return journal.stalled(point, least)
         self._note(point, top, journal, inner)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
 
-    def _note(self, point: EvaluatedPoint, top: float, journal: Journal, inner: int) -> tuple[float, str | None]:
+    def _note(
+        self, point: EvaluatedPoint, top: float, journal: Journal, inner: int
+    ) -> tuple[Vector, float, str | None]:
         least = tangent(self.penalty, point.weights).least_subgradient(point.weights, point.gradient)
         distance = float(np.max(np.abs(least)))
         value = point.value + self.penalty.value(point.weights)
-        return distance, journal.note(
+        return least, distance, journal.note(
             point.weights, value, float(np.linalg.norm(least)), gap=np.inf, certified_gap=np.inf, inner=inner, step=1.0,
             shown=distance / top if top > 0.0 else 0.0,
         )  # fmt: skip

@@ -38,7 +38,7 @@ class RidgeCG:
         check_least_squares(objective)
         journal = Journal(watch, self.max_seconds)
         try:
-            point = objective.at(np.zeros(objective.data.n_features) if start is None else start)
+            point = objective.start(start)
             return self._descend(point, hessian_diagonal(objective), journal)
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)

@@ -13,6 +13,9 @@ from linrank.arrays import Vector
 from linrank.errors import left_float64
 from linrank.objective.objective import EvaluatedPoint
 
+# Values that differ by a smaller share may be equal: sums of many terms, each right to 1e-16.
+_ROUNDING = 1e-13
+
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
@@ -130,6 +133,16 @@ class Journal:
         return self.note(
             point.weights, point.value, norm, gap=gap, certified_gap=certified, inner=inner, step=step, shown=shown
         )
+
+    def stalled(self, point: EvaluatedPoint, least: Vector, *, gap: float = np.inf) -> Solution:
+        """What is known where no step lowers the objective.
+
+        That is the limit of float64, and so the minimum, where what is left of the gradient, `least`, is within the
+        rounding of its sums, or the `gap` is within that of the value. Anywhere else it is a failure.
+        """
+        if gap <= _ROUNDING * abs(point.value) or (np.abs(least) <= point.gradient_rounding()).all():
+            return self.solution("no step lowers the objective: the limit of float64", converged=True)
+        return self.solution("no step lowers the objective, though it is not at its minimum; scale the features")
 
     def solution(self, message: str, *, converged: bool = False, interrupted: bool = False) -> Solution:
         """What is known at the last point noted."""

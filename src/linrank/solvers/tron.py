@@ -31,8 +31,8 @@ class TRON:
         """Minimise a smooth objective; Ctrl-C ends it at the last point."""
         journal = Journal(watch, self.max_seconds)
         try:
-            origin = objective.at(np.zeros(objective.data.n_features))
-            point = origin if start is None else objective.at(start)
+            origin = objective.start()
+            point = origin if start is None else objective.start(start)
             return self._run(point, float(np.linalg.norm(origin.gradient)), journal)
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
@@ -61,7 +61,7 @@ class TRON:
             if gained > _TAKE * promised:
                 point = trial
             elif promised <= 0.0 or radius <= 1e-15 * (1.0 + float(np.linalg.norm(point.weights))):
-                return journal.solution("no step lowers the objective: the limit of float64", converged=True)
+                return journal.stalled(point, point.gradient)
         norm = float(np.linalg.norm(point.gradient))
         journal.note_smooth(point, inner=inner, step=ratio, shown=norm / first_norm)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")

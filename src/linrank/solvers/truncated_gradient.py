@@ -43,10 +43,9 @@ class TruncatedGradient:
         """Descend from `start`, or from zero; Ctrl-C ends it at the last point."""
         journal = Journal(watch, self.max_seconds)
         try:
-            weights = np.zeros(objective.data.n_features) if start is None else start
             # What is not finite is refused where it is noted.
             with np.errstate(over="ignore", invalid="ignore"):
-                return self._descend(objective.at(weights), journal)
+                return self._descend(objective.start(start), journal)
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
