@@ -29,7 +29,6 @@ from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.objective.sorted_pairs import PairSums
 from linrank.solvers.heavy_ball import STREAM_MOMENTUM, HeavyBall, Rates, StochasticHeavyBall, Stream, power_iteration
 from linrank.solvers.normal_equations import GramRidge, NormalEquations
 from linrank.solvers.ridge_cg import RidgeCG
@@ -208,7 +207,7 @@ def other_stream(data, gamma, passes, step):
     after = []
     for _ in range(passes):
         for block in blocks_of(data):
-            at = loss.at(block.features.product(weights, np.empty(block.n_documents)), block, PairSums())
+            at = loss.at(block.features.product(weights, np.empty(block.n_documents)), block)
             gradient = block.features.transposed_product(at.slopes, np.zeros(data.n_features)) / block.n_documents
             gradient += gamma / data.n_documents * weights
             weights = weights - step(gradient, state)

@@ -13,11 +13,10 @@ import numpy as np
 from linrank import RankingDataset
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber
-from linrank.objective.sorted_pairs import PairSums
 
 
 def ours(scores, block):
-    at = NDCGWeightedHuber().at(scores, block, PairSums())
+    at = NDCGWeightedHuber().at(scores, block)
     return at.value, at.slopes
 
 

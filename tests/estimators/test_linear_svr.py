@@ -25,7 +25,6 @@ from linrank.objective.pointwise_losses import (
     SquaredEpsilonInsensitive,
     WithConstant,
 )
-from linrank.objective.sorted_pairs import PairSums
 from strategies import datasets
 
 DATA, _ = make_ranking(40, 15, 8, skew=False, correlation=0.0)
@@ -68,7 +67,7 @@ def test_value_slope_and_curvature_equal_the_listed_ones(loss, data, seed):
     block = block_of(data)
     # Off the corners, where one-sided slopes differ.
     scores = np.random.default_rng(seed).standard_normal(block.n_documents)
-    at = loss.at(scores, block, PairSums())
+    at = loss.at(scores, block)
     weights = data.document_weights * np.repeat(data.query_weights, data.queries.sizes)
     rows = range(block.n_documents)
 
@@ -79,14 +78,15 @@ def test_value_slope_and_curvature_equal_the_listed_ones(loss, data, seed):
     slopes = [(document(i, scores[i] + 1e-6) - document(i, scores[i] - 1e-6)) / 2e-6 for i in rows]
     np.testing.assert_allclose(at.slopes, slopes, atol=1e-5)
     if at.curvature is not None:
-        ahead, behind = (loss.at(scores + h, block, PairSums()).slopes for h in (1e-6, -1e-6))
+        ahead, behind = (loss.at(scores + h, block).slopes for h in (1e-6, -1e-6))
         np.testing.assert_allclose(at.curvature.diagonal(), (ahead - behind) / 2e-6, atol=1e-4)
         np.testing.assert_allclose(at.curvature.product(scores), at.curvature.diagonal() * scores)
         np.testing.assert_allclose(at.curvature.matrix_product(np.eye(len(scores))), np.diag(at.curvature.diagonal()))
-    if at.totals:
+    if at.sums:
         beyond = [weights[i] * max(0.0, abs(data.labels[i] - scores[i]) - EPSILON) for i in rows]
         pulls = -at.slopes
-        assert at.totals == pytest.approx((sum(beyond), pulls @ data.labels - EPSILON * np.abs(pulls).sum()))
+        dual = pulls @ data.labels - EPSILON * np.abs(pulls).sum()
+        assert at.sums == pytest.approx({"sharp": sum(beyond), "sharp_dual": dual})
 
 
 @given(datasets(interleaved=False))
@@ -108,7 +108,7 @@ def test_the_constant_that_is_not_stored_is_a_column_of_ones(data):
         blocks = [replace(block, features=wide)]
         objective = RankingObjective(LOSSES[0], L2(), 2.0, PlacedData.of_blocks(blocks, wide.n_features, executor))
         point = objective.at(weights)
-        curved = 2.0 * np.diag(LOSSES[0].at(written @ weights, block, PairSums()).curvature.diagonal())
+        curved = 2.0 * np.diag(LOSSES[0].at(written @ weights, block).curvature.diagonal())
         hessian = np.eye(wide.n_features) + written.T @ curved @ written
         np.testing.assert_allclose(point.hessian_product(weights), hessian @ weights, atol=1e-7)
         np.testing.assert_allclose(point.sampled_hessian(Sample.of(objective.data, 10**6)), hessian, atol=1e-7)

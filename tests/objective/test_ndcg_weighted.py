@@ -99,7 +99,7 @@ def queries_of(block):
 @given(scored_queries())
 def test_value_and_slopes_equal_those_of_listed_pairs(drawn):
     scores, block = drawn
-    found = NDCGWeightedHuber().at(scores, block, PairSums())
+    found = NDCGWeightedHuber().at(scores, block)
     value = 0.0
     for rows, weight in queries_of(block):
         of_query, slopes = listed(scores[rows], block.labels[rows], block.document_weights[rows].astype(int), weight)
@@ -113,7 +113,7 @@ def test_slopes_are_the_derivative_with_the_weights_frozen(seed):
     rng = np.random.default_rng(seed)
     scores, labels = rng.standard_normal(9) * 1.5, rng.integers(0, 4, size=9) / 1.0
     (block,) = cut_into_blocks(RankingDataset.from_arrays(np.zeros((9, 1)), labels, group=[9]))
-    slopes = NDCGWeightedHuber().at(scores, block, PairSums()).slopes
+    slopes = NDCGWeightedHuber().at(scores, block).slopes
     once = np.ones(9, dtype=int)
     for i, nudge in enumerate(1e-6 * np.eye(9)):
         ahead, behind = (listed(scores + way * nudge, labels, once, 1.0, frozen_at=scores)[0] for way in (1, -1))
@@ -123,7 +123,7 @@ def test_slopes_are_the_derivative_with_the_weights_frozen(seed):
 @given(scored_queries())
 def test_the_curvature_bounds_the_frozen_loss(drawn):
     scores, block = drawn
-    at = NDCGWeightedHuber().at(scores, block, PairSums())
+    at = NDCGWeightedHuber().at(scores, block)
     identity = np.eye(len(scores))
     matrix = at.curvature.matrix_product(identity)
     expected = np.zeros_like(matrix)
@@ -156,8 +156,8 @@ def test_the_order_of_rows_and_a_constant_change_nothing_even_with_ties(drawn, s
         query_weights=block.query_weights,
     )
     (mixed,) = cut_into_blocks(data)
-    usual = NDCGWeightedHuber().at(scores, block, PairSums())
-    other = NDCGWeightedHuber().at(scores[order] + 4.0, mixed, PairSums())
+    usual = NDCGWeightedHuber().at(scores, block)
+    other = NDCGWeightedHuber().at(scores[order] + 4.0, mixed)
     assert other.value == pytest.approx(usual.value, rel=1e-11, abs=1e-12)
     np.testing.assert_allclose(other.slopes, usual.slopes[order], rtol=1e-9, atol=1e-12)
 
@@ -169,7 +169,7 @@ def test_a_document_in_two_halves_is_the_document():
     )
     whole = RankingDataset.from_arrays(np.zeros((4, 1)), labels, group=[4])
     one, two = (
-        NDCGWeightedHuber().at(given, *cut_into_blocks(data), PairSums())
+        NDCGWeightedHuber().at(given, *cut_into_blocks(data))
         for given, data in ((scores, whole), (scores[[0, 1, 1, 2, 3]], halves))
     )
     assert two.value == pytest.approx(one.value)
@@ -178,7 +178,7 @@ def test_a_document_in_two_halves_is_the_document():
 
 def test_very_large_labels_and_margins_do_not_overflow():
     data = RankingDataset.from_arrays(np.zeros((3, 1)), [3000.0, 2999.0, 0.0], group=[3])
-    at = NDCGWeightedHuber().at(np.array([-1e3, 0.0, 1e3]), *cut_into_blocks(data), PairSums())
+    at = NDCGWeightedHuber().at(np.array([-1e3, 0.0, 1e3]), *cut_into_blocks(data))
     b = 1 / np.log2([4, 3, 2])
     omega = np.array([0.5 * (b[1] - b[0]), b[2] - b[0], 0.5 * (b[2] - b[1])]) / (1 + 0.5 * b[1])
     assert at.value == pytest.approx(4 * omega @ [1e3, 2e3, 1e3], rel=1e-9)
@@ -189,7 +189,7 @@ def test_very_large_labels_and_margins_do_not_overflow():
 
 def test_queries_of_one_level_or_without_a_positive_label_weigh_nothing():
     data = RankingDataset.from_arrays(np.zeros((6, 1)), [1, 1, 1, -1, 0, -2], group=[3, 3])
-    at = NDCGWeightedHuber().at(np.array([0.0, 1.0, 2.0] * 2), *cut_into_blocks(data), PairSums())
+    at = NDCGWeightedHuber().at(np.array([0.0, 1.0, 2.0] * 2), *cut_into_blocks(data))
     assert at.value == 0.0
     assert not at.slopes.any()
 
@@ -211,7 +211,7 @@ def test_any_number_of_threads_gives_the_same_bits(large, monkeypatch):
     assert results[0] == results[1] == results[2]
     X = data.features
     slopes = np.concatenate(
-        [NDCGWeightedHuber().at(block.features.to_dense() @ weights, block, PairSums()).slopes
+        [NDCGWeightedHuber().at(block.features.to_dense() @ weights, block).slopes
          for block in cut_into_blocks(data)]
     )  # fmt: skip
     np.testing.assert_allclose(point.gradient, X.T @ slopes, rtol=1e-9)
@@ -230,10 +230,10 @@ def test_what_cannot_be_weighed_is_refused(monkeypatch):
     data = RankingDataset.from_arrays(np.zeros((3, 1)), [0, 1, 2], group=[3], document_weights=[50.0, 1.0, 1.0])
     (block,) = cut_into_blocks(data)
     with pytest.raises(LinrankError, match="Use pairs='all'"):
-        NDCGWeightedHuber().at(np.zeros(3), block, PairSums("adjacent"))
+        NDCGWeightedHuber(PairSums("adjacent")).at(np.zeros(3), block)
     monkeypatch.setattr(ndcg_weighted, "_MOST_RANKS", 51)
     with pytest.raises(LinrankError, match="weigh 52 together"):
-        NDCGWeightedHuber().at(np.zeros(3), block, PairSums())
+        NDCGWeightedHuber().at(np.zeros(3), block)
 
 
 # Theorem 1 of Sun et al. (2009), with this library's weights and measure. A classifier that puts documents in an order

@@ -29,8 +29,9 @@ SMOOTH = [LOSSES[0], LOSSES[2]]
 DIRECT, TREE = 10**9, 0
 
 
-def objective_of(data, loss, how=None, C=0.75, executor=None):
-    return RankingObjective(loss, L2(), C, PlacedData.of(data, executor or Threads(1)), how or PairSums())
+def objective_of(data, loss, over=None, C=0.75, executor=None):
+    loss = loss if over is None else replace(loss, over=over)
+    return RankingObjective(loss, L2(), C, PlacedData.of(data, executor or Threads(1)))
 
 
 def weights_of(data, seed=0):

@@ -14,7 +14,6 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.objective.sorted_pairs import PairSums
 from linrank.solvers import nuclear_dual, singular_values
 from linrank.solvers.nuclear_dual import NuclearDual
 from linrank.solvers.pair_rectangles import OffsetHinge, Rectangles
@@ -189,9 +188,9 @@ def test_slopes_and_curvature_of_the_loss_are_derivatives(data, settings, seed):
     for block in blocks:
         scores = rng.standard_normal(block.n_documents)
         direction = rng.standard_normal(block.n_documents)
-        at = loss.at(scores, block, PairSums())
+        at = loss.at(scores, block)
         step = 1e-6
-        ahead, behind = (loss.at(scores + sign * step * direction, block, PairSums()) for sign in (1, -1))
+        ahead, behind = (loss.at(scores + sign * step * direction, block) for sign in (1, -1))
         scale = 1.0 + abs(at.value)
         assert (ahead.value - behind.value) / (2 * step) == pytest.approx(at.slopes @ direction, abs=1e-6 * scale)
         # Where a pair reaches a bound, the curvature jumps: there the differences lie between the two curvatures.

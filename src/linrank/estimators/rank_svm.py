@@ -138,11 +138,10 @@ class RankSVM(MinimizingRanker):
         return f"{_PENALTIES[self.penalty]} + C * sum over pairs of {_PAIR_LOSSES[self.loss]}"
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        how = PairSums(self.pairs, _SUMS[self.sums])  # type: ignore[arg-type]
-        return RankingObjective(self._loss(), L2(1.0 - self._l1_share()), self.C, PlacedData.of(dataset, executor), how)
+        return RankingObjective(self._loss(), L2(1.0 - self._l1_share()), self.C, PlacedData.of(dataset, executor))
 
     def _loss(self) -> PairLoss:
-        made: PairLoss = _LOSSES[self.loss]()
+        made: PairLoss = _LOSSES[self.loss](PairSums(self.pairs, _SUMS[self.sums]))  # type: ignore[arg-type]
         return made
 
     def _l1_share(self) -> float:

@@ -86,7 +86,7 @@ class SmoothRanker(MinimizingRanker, metaclass=ABCMeta):
 
 
 def dual_bound(point: EvaluatedPoint, penalty: L1) -> float:
-    """A value that C loss(X w) + sum t_j |w_j| never goes below, for a convex loss whose least value is `totals[0]`.
+    """A value that C loss(X w) + sum t_j |w_j| never goes below, for a convex loss whose least value is known.
 
     With loss* the conjugate, the dual is: maximise -C loss*(a) over slopes a, one a document, with |C X'a|_j <= t_j.
     The slopes at a point, times the largest share up to 1 that keeps within the thresholds, are such an a. -loss* is
@@ -96,7 +96,7 @@ def dual_bound(point: EvaluatedPoint, penalty: L1) -> float:
     pull = np.abs(C * point.loss_gradient)
     share = float((penalty.thresholds / np.maximum(pull, penalty.thresholds)).min(initial=1.0))
     full = point.loss_value - float(point.loss_gradient @ point.weights)
-    return C * (share * full + (1.0 - share) * point.totals[0])
+    return C * (share * full + (1.0 - share) * point.sums.get("least", 0.0))
 
 
 @dataclass(frozen=True)

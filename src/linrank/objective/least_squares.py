@@ -13,7 +13,6 @@ from linrank.compiled import kernel, summing_kernel
 from linrank.dataset.features import DenseFeatures
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.pair_losses import LossAtScores
-from linrank.objective.sorted_pairs import PairSums
 
 PairWeight: TypeAlias = Literal["document", "pair"]
 
@@ -30,7 +29,7 @@ class LeastSquares:
     compares: ClassVar[str] = "queries"
     pair_weight: PairWeight = "document"
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.empty(len(scores))
         curvature = Centring(block, self.pair_weight == "pair")
         value = 0.5 * curvature.centre(scores - block.labels, slopes)

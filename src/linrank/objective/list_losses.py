@@ -12,7 +12,6 @@ from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import list_kernels as kernels
 from linrank.objective.pair_losses import LossAtScores
-from linrank.objective.sorted_pairs import PairSums
 
 
 @dataclass(frozen=True)
@@ -21,18 +20,18 @@ class TopOneCrossEntropy:
 
     A document's weight is how often it stands in its query: with d_i copies of each, the loss is
     log(sum_j d_j e^s_j) - sum_i t_i s_i with t_i = d_i e^y_i / sum_j d_j e^y_j. A query's weight multiplies its loss.
-    A query whose labels are all equal wants equal scores. `totals` holds the least value the loss can have: the entropy
+    A query whose labels are all equal wants equal scores. `sums` holds the "least" value the loss can have: the entropy
     of the labels' chances, where the scores are the labels.
     """
 
     compares: ClassVar[str] = "queries"
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         chances, slopes = np.empty(len(scores)), np.empty(len(scores))
         value, least = kernels.cross_entropy(
             scores, block.labels, block.document_weights, block.query_starts, block.query_weights, chances, slopes
         )
-        return LossAtScores(value, slopes, _Covariance(block, chances), (least,))
+        return LossAtScores(value, slopes, _Covariance(block, chances), {"least": least})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock
-from linrank.errors import LinrankError
 from linrank.objective import logistic_kernels as kernels
 from linrank.objective.ndcg_weighted import NDCGWeights
 from linrank.objective.pair_losses import LossAtScores
@@ -20,17 +19,15 @@ from linrank.ordering import order_ascending
 
 @dataclass(frozen=True)
 class Logistic:
-    """Sum over preference pairs (i above j) of log(1 + exp(-(s_i - s_j))); `totals` holds its least value, 0.
+    """Sum over preference pairs (i above j) of log(1 + exp(-(s_i - s_j))).
 
     Every pair is visited, and none is stored: O(pairs) time and O(l) memory.
     """
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
-        if how.pairs != "all":
-            raise LinrankError(f"pairs={how.pairs!r}; the logistic loss is summed over all pairs. Use pairs='all'.")
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         pairs = _LogisticPairs.of(scores, block, np.empty(0), np.empty(0))
         value, slopes = pairs.value_and_slopes()
-        return LossAtScores(value, slopes, _Laplacian(pairs, above=False), (0.0,))
+        return LossAtScores(value, slopes, _Laplacian(pairs, above=False))
 
 
 @dataclass(frozen=True)
@@ -39,16 +36,19 @@ class NDCGWeightedLogistic:
 
     omega_ij = |gain_i - gain_j| |b_i - b_j| / ideal DCG is taken in the order of the very scores at which the loss is
     taken, and counts as a constant in the slopes. The curvature is that of parabolas which touch the loss of each pair
-    at these scores and lie nowhere below it, omega held. `totals` holds the sum over queries of query weight x NDCG,
+    at these scores and lie nowhere below it, omega held. `sums` holds the sum over queries of query weight x "ndcg",
     with the ties of `NDCGWeights`: of equal scores the lower label is ranked first.
     """
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
-        gains, discounts = NDCGWeights.of(scores, block, how).by_row()
+    over: PairSums = field(default_factory=PairSums)
+
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
+        gains, discounts = NDCGWeights.of(scores, block, self.over).by_row()
         pairs = _LogisticPairs.of(scores, block, gains, discounts)
         value, slopes = pairs.value_and_slopes()
         of_queries = np.add.reduceat(block.document_weights * gains * discounts, block.query_starts[:-1])
-        return LossAtScores(value, slopes, _Laplacian(pairs, above=True), (float(block.query_weights @ of_queries),))
+        ndcg = float(block.query_weights @ of_queries)
+        return LossAtScores(value, slopes, _Laplacian(pairs, above=True), {"ndcg": ndcg})
 
 
 @dataclass(frozen=True, slots=True)

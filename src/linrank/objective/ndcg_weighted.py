@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TypeAlias
 
@@ -36,8 +36,10 @@ class NDCGWeightedHuber:
     The curvature is a bound: that of the frozen loss is nowhere larger.
     """
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
-        weights = NDCGWeights.of(scores, block, how)
+    over: PairSums = field(default_factory=PairSums)
+
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
+        weights = NDCGWeights.of(scores, block, self.over)
         slopes = np.empty(len(scores))
         value = weights.add_up(weights.sweep(weights.documents.scores, 1.0, 1.0), slopes)
         return LossAtScores(value, slopes, _CurvatureBound(weights))
@@ -53,10 +55,10 @@ class NDCGWeights:
     discounts: Vector
 
     @classmethod
-    def of(cls, scores: Vector, block: QueryBlock, how: PairSums) -> NDCGWeights:
-        if how.pairs != "all":
-            raise LinrankError(f"pairs={how.pairs!r}; any swap of two labels changes NDCG. Use pairs='all'.")
-        documents = SortedPairs.of(scores, block, how)
+    def of(cls, scores: Vector, block: QueryBlock, over: PairSums) -> NDCGWeights:
+        if over.pairs != "all":
+            raise LinrankError(f"pairs={over.pairs!r}; any swap of two labels changes NDCG. Use pairs='all'.")
+        documents = SortedPairs.of(scores, block, over)
         table = _discount_table(kernels.heaviest_query(block.document_weights, block.query_starts))
         gains, discounts = np.empty(len(scores)), np.empty(len(scores))
         room = np.zeros((2, block.most_levels))
@@ -73,7 +75,7 @@ class NDCGWeights:
     def sweep(self, values: Vector, margin: float, shift: float) -> tuple[SlopesAndValues, SlopesAndValues]:
         """Over each position's partners with lower labels, and with higher ones: see `sum_over_partners`."""
         over = partial(self._sweep, values, margin, shift)
-        return self.documents.how.both(lambda: over(upward=False), lambda: over(upward=True))
+        return self.documents.over.both(lambda: over(upward=False), lambda: over(upward=True))
 
     def _sweep(self, values: Vector, margin: float, shift: float, *, upward: bool) -> SlopesAndValues:
         documents, block = self.documents, self.documents.block

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,6 @@ from linrank.executors.local import Threads
 from linrank.objective.pair_losses import Curvature, LossAtScores, PairLoss
 from linrank.objective.penalties import L2
 from linrank.objective.placement import LargeQuery, PlacedData, Sample
-from linrank.objective.sorted_pairs import PairSums
 
 Shard = tuple[QueryBlock, ...]
 
@@ -39,7 +38,6 @@ class RankingObjective:
     penalty: L2
     C: float
     data: PlacedData
-    how: PairSums = field(default_factory=PairSums)
 
     def start(self, weights: Vector | None = None) -> EvaluatedPoint:
         """The point a solver starts from: zero, or given weights but for those that can only be zero."""
@@ -56,13 +54,11 @@ class RankingObjective:
             raise LinrankError(
                 f"{len(weights)} weights, but {self.data.n_features} features. Start from weights of the same data."
             )
-        states = self.data.executor.map(
-            _evaluate_shard, self.data.shards, weights=weights, loss=self.loss, how=self.how
-        )
+        states = self.data.executor.map(_evaluate_shard, self.data.shards, weights=weights, loss=self.loss)
         large = []
         for query in self.data.large_queries:
             scores = _scores_of(query, self.data.executor, weights)
-            large.append(_LargeState(scores, self.loss.at(scores, query.block, self.side_by_side)))
+            large.append(_LargeState(scores, self.side_by_side.at(scores, query.block)))
         return EvaluatedPoint(self, weights, states, large)
 
     @property
@@ -87,8 +83,10 @@ class RankingObjective:
         return replace(self, loss=loss)
 
     @property
-    def side_by_side(self) -> PairSums:
-        return replace(self.how, both=self.data.executor.both)
+    def side_by_side(self) -> PairLoss:
+        """The loss on one large query, whose two sweeps run at the same time."""
+        over = getattr(self.loss, "over", None)
+        return self.loss if over is None else replace(self.loss, over=replace(over, both=self.data.executor.both))  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ class EvaluatedPoint:
 
     def _of(self, objective: RankingObjective) -> EvaluatedPoint:
         point = EvaluatedPoint(objective, self.weights, self.states, self.large)
-        for known in ("loss_value", "loss_gradient", "totals", "sampled"):
+        for known in ("loss_value", "loss_gradient", "sums", "sampled"):
             if known in self.__dict__:
                 point.__dict__[known] = self.__dict__[known]
         return point
@@ -128,10 +126,9 @@ class EvaluatedPoint:
         return sum(state.value for state in self.states) + sum(state.at.value for state in self.large)
 
     @cached_property
-    def totals(self) -> tuple[float, ...]:
-        """The loss's further sums over all queries."""
-        parts = [state.totals for state in self.states] + [state.at.totals for state in self.large]
-        return tuple(sum(part) for part in zip(*parts, strict=True))
+    def sums(self) -> dict[str, float]:
+        """The loss's further sums over all queries, by name."""
+        return _added([*(state.sums for state in self.states), *(state.at.sums for state in self.large)])
 
     @cached_property
     def loss_gradient(self) -> Vector:
@@ -241,12 +238,12 @@ class Line:
         point, objective = self.start, self.start.objective
         data = objective.data
         states = data.executor.map(
-            _evaluate_along, data.shards, point.states, self._along, step=step, loss=objective.loss, how=objective.how
+            _evaluate_along, data.shards, point.states, self._along, step=step, loss=objective.loss
         )
         large = []
         for query, state, along in zip(data.large_queries, point.large, self._large_along, strict=True):
             scores = _finite(state.scores + step * along)
-            large.append(_LargeState(scores, objective.loss.at(scores, query.block, objective.side_by_side)))
+            large.append(_LargeState(scores, objective.side_by_side.at(scores, query.block)))
         return EvaluatedPoint(objective, point.weights + step * self.direction, states, large)
 
     def slope_at(self, point: EvaluatedPoint) -> float:
@@ -269,7 +266,7 @@ class _ShardState:
     scores: list[Vector]
     slopes: list[Vector]
     curvatures: list[Any]
-    totals: tuple[float, ...]
+    sums: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,12 +278,12 @@ class _LargeState:
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
 
 
-def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss, how: PairSums) -> _ShardState:
+def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> _ShardState:
     gradient = np.zeros(len(weights))
     scores, ats = [], []
     for block in shard:
         of_block = _finite(block.features.product(weights, np.empty(block.n_documents)))
-        at = loss.at(of_block, block, how)
+        at = loss.at(of_block, block)
         block.features.transposed_product(at.slopes, gradient)
         scores.append(of_block)
         ats.append(at)
@@ -294,18 +291,23 @@ def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss, how: PairS
 
 
 def _evaluate_along(
-    shard: Shard, state: _ShardState, along: list[Vector], *, step: float, loss: PairLoss, how: PairSums
+    shard: Shard, state: _ShardState, along: list[Vector], *, step: float, loss: PairLoss
 ) -> _ShardState:
     scores = [_finite(old + step * change) for old, change in zip(state.scores, along, strict=True)]
-    ats = [loss.at(of_block, block, how) for of_block, block in zip(scores, shard, strict=True)]
+    ats = [loss.at(of_block, block) for of_block, block in zip(scores, shard, strict=True)]
     return _shard_state(ats, scores, None, [at.slopes for at in ats])
 
 
 def _shard_state(
     ats: list[LossAtScores], scores: list[Vector], gradient: Vector | None, slopes: list[Vector]
 ) -> _ShardState:
-    totals = tuple(sum(part) for part in zip(*(at.totals for at in ats), strict=True))
-    return _ShardState(sum(at.value for at in ats), gradient, scores, slopes, [at.curvature for at in ats], totals)
+    curvatures, sums = [at.curvature for at in ats], _added([at.sums for at in ats])
+    return _ShardState(sum(at.value for at in ats), gradient, scores, slopes, curvatures, sums)
+
+
+def _added(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Sums of each name, added in the order of the parts."""
+    return {name: sum(part[name] for part in parts) for name in (parts[0] if parts else ())}
 
 
 def _gradient_of_shard(shard: Shard, state: _ShardState) -> Vector:
@@ -360,7 +362,7 @@ def _square_transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
 def _sums_of_shard(shard: Shard, state: _ShardState, *, sizes: Vector, objective: RankingObjective) -> Vector:
     total = np.zeros(len(sizes))
     for block, scores in zip(shard, state.scores, strict=True):
-        total += _sums_of_block(block, objective.loss.at(scores, block, objective.how), sizes)
+        total += _sums_of_block(block, objective.loss.at(scores, block), sizes)
     return total
 
 
@@ -398,7 +400,7 @@ def _diagonal_of_columns(
 
 def _curvature_of_block(block: QueryBlock, weights: Vector, objective: RankingObjective) -> Curvature:
     scores = block.features.product(weights, np.empty(block.n_documents))
-    return objective.loss.at(scores, block, objective.how).curvature  # type: ignore[return-value]
+    return objective.loss.at(scores, block).curvature  # type: ignore[return-value]
 
 
 def _rows_of_block(block: QueryBlock, objective: RankingObjective, columns: Offsets | None) -> NDArray[np.float64]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,12 +31,12 @@ class Curvature(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LossAtScores:
-    """A loss at the scores of one block. `totals` are further sums over the block that a method asks for."""
+    """A loss at the scores of one block. `sums` are further sums over the block that a method asks for, by name."""
 
     value: float
     slopes: Vector
     curvature: Curvature | None
-    totals: tuple[float, ...] = ()
+    sums: Mapping[str, float] = field(default_factory=dict)
 
 
 class PairLoss(Protocol):
@@ -45,7 +46,7 @@ class PairLoss(Protocol):
     compared, equal labels or not, and "labels" where each document is compared with its label alone.
     """
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         """The loss at the given scores."""
         ...
 
@@ -54,9 +55,11 @@ class PairLoss(Protocol):
 class SquaredHinge:
     """Sum over preference pairs (i above j) of max(0, 1 - (s_i - s_j)) ** 2."""
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
+    over: PairSums = field(default_factory=PairSums)
+
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.zeros(len(scores))
-        pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, how).within(1.0))
+        pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, self.over).within(1.0))
         value = pairs.add_squared_hinge(1.0, slopes)
         return LossAtScores(value, slopes, pairs.laplacian(2.0))
 
@@ -65,28 +68,32 @@ class SquaredHinge:
 class Hinge:
     """Sum over preference pairs (i above j) of max(0, 1 - (s_i - s_j)); the slopes are a subgradient."""
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
+    over: PairSums = field(default_factory=PairSums)
+
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.zeros(len(scores))
-        pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, how).within(1.0))
+        pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, self.over).within(1.0))
         return LossAtScores(pairs.add_hinge(1.0, slopes), slopes, None)
 
     def smoothed(self, width: float) -> SmoothedHinge:
         """The loss with its corner rounded."""
-        return SmoothedHinge(width)
+        return SmoothedHinge(width, self.over)
 
 
 @dataclass(frozen=True)
 class SmoothedHinge:
     """The hinge with its corner rounded over a width d: (max(0, 1 - m) ** 2 - max(0, 1 - d - m) ** 2) / (2 d).
 
-    At a margin m = s_i - s_j it is linear below 1 - d, quadratic up to 1 and zero above. `totals` holds the sum of
-    max(0, 1 - m) and the sum of the slopes' sizes, min(1, max(0, 1 - m) / d): from them comes the duality gap.
+    At a margin m = s_i - s_j it is linear below 1 - d, quadratic up to 1 and zero above. For the loss with its corner,
+    `sums` holds the value "sharp", the sum of max(0, 1 - m), and the "sharp_dual" that these slopes give, the sum of
+    their sizes min(1, max(0, 1 - m) / d).
     """
 
     width: float
+    over: PairSums = field(default_factory=PairSums)
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:
-        documents = SortedPairs.of(scores, block, how)
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
+        documents = SortedPairs.of(scores, block, self.over)
         outer, inner = (_MeasuredPairs.of(documents.within(margin)) for margin in (1.0, 1.0 - self.width))
         slopes, unused = np.zeros(len(scores)), np.zeros(len(scores))
         factor = 0.5 / self.width
@@ -94,7 +101,7 @@ class SmoothedHinge:
         curvature = _Sum(outer.laplacian(2.0 * factor), inner.laplacian(-2.0 * factor))
         hinge = outer.add_hinge(1.0, unused)
         slope_sizes = (hinge - inner.add_hinge(1.0, unused)) / self.width
-        return LossAtScores(value, slopes, curvature, (hinge, slope_sizes))
+        return LossAtScores(value, slopes, curvature, {"sharp": hinge, "sharp_dual": slope_sizes})
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,7 @@ class _Laplacian:
         for upward, bounds in ((True, self.pairs.ends), (False, self.pairs.begins)):
             kernels.add_laplacian_of_columns(
                 documents.rows, documents.weights, documents.levels, bounds, upward, self.counts, matrix,
-                block.query_starts, block.level_counts, block.query_weights, documents.how.pairs == "adjacent",
+                block.query_starts, block.level_counts, block.query_weights, documents.over.pairs == "adjacent",
                 self.factor, tree, products,
             )  # fmt: skip
         return products

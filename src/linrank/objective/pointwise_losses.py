@@ -12,7 +12,6 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.pair_losses import LossAtScores
-from linrank.objective.sorted_pairs import PairSums
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class SquaredEpsilonInsensitive:
     compares: ClassVar[str] = "labels"
     epsilon: float
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
         weights = _weights(block)
         pulls = weights * beyond
@@ -38,7 +37,7 @@ class EpsilonInsensitive:
     compares: ClassVar[str] = "labels"
     epsilon: float
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
         weights = _weights(block)
         return LossAtScores(float(np.sum(weights * beyond)), -signs * weights * (beyond > 0.0), None)
@@ -51,15 +50,15 @@ class EpsilonInsensitive:
 class SmoothedEpsilonInsensitive:
     """The same with its corners rounded over a width d: for u = max(0, |y_i - s_i| - epsilon), u² / (2 d) up to d.
 
-    Beyond that it is u - d / 2. `totals` holds the sum of u, and with b_i the slopes' negatives the sum of
-    b_i y_i - epsilon |b_i|: from them comes the duality gap.
+    Beyond that it is u - d / 2. For the loss with its corners, `sums` holds the value "sharp", the sum of u, and the
+    "sharp_dual" that these slopes give, with b_i their negatives the sum of b_i y_i - epsilon |b_i|.
     """
 
     compares: ClassVar[str] = "labels"
     epsilon: float
     width: float
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002 - one signature
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
         weights = _weights(block)
         within = np.minimum(beyond, self.width)
@@ -67,8 +66,10 @@ class SmoothedEpsilonInsensitive:
         value = float(np.sum(weights * within * (beyond - 0.5 * within))) / self.width
         pulls = weights * within / self.width
         round_part = (beyond > 0.0) & (beyond < self.width)
-        totals = float(np.sum(weights * beyond)), float(np.sum(pulls * (signs * block.labels - self.epsilon)))
-        return LossAtScores(value, -signs * pulls, DiagonalCurvature(weights * round_part / self.width), totals)
+        sharp = float(np.sum(weights * beyond))
+        sharp_dual = float(np.sum(pulls * (signs * block.labels - self.epsilon)))
+        curvature = DiagonalCurvature(weights * round_part / self.width)
+        return LossAtScores(value, -signs * pulls, curvature, {"sharp": sharp, "sharp_dual": sharp_dual})
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class SortedPairs:
     """A block's documents in ascending order of score within each query."""
 
     block: QueryBlock
-    how: PairSums
+    over: PairSums
     rows: Indices
     levels: Indices
     weights: Vector
@@ -57,10 +57,10 @@ class SortedPairs:
     """The scores, measured from a zero that the partners of a pair share."""
 
     @classmethod
-    def of(cls, scores: Vector, block: QueryBlock, how: PairSums) -> SortedPairs:
+    def of(cls, scores: Vector, block: QueryBlock, over: PairSums) -> SortedPairs:
         n = len(scores)
         order = np.empty(n, dtype=np.int64)
-        made = cls(block, how, np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
+        made = cls(block, over, np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n))
         order_ascending(scores, block.query_starts, order, made.scores)
         kernels.bring_in_order(
             order, block.levels, block.document_weights, block.query_starts, made.rows, made.levels, made.weights
@@ -86,18 +86,18 @@ class PairsWithin:
 
     def sums(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Sums of values over each document's higher partners, and over its lower ones; all in sorted order."""
-        return self.documents.how.both(
+        return self.documents.over.both(
             lambda: self._sweep(kernels.sum_higher, self.ends, values),
             lambda: self._sweep(kernels.sum_lower, self.begins, values),
         )
 
     def _sweep(self, kernel: Callable[..., None], bounds: Indices, values: NDArray[Any]) -> NDArray[Any]:
-        block, how = self.documents.block, self.documents.how
+        block, over = self.documents.block, self.documents.over
         direct, tree = kernels.room_for_levels(block.most_levels, values.dtype.type)
         sums = np.empty_like(values)
         kernel(
-            values, self.documents.levels, bounds, block.query_starts, block.level_counts, how.pairs == "adjacent",
-            how.direct_up_to, direct, tree, sums,
+            values, self.documents.levels, bounds, block.query_starts, block.level_counts, over.pairs == "adjacent",
+            over.direct_up_to, direct, tree, sums,
         )  # fmt: skip
         return sums
 

@@ -15,7 +15,6 @@ from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.varying import varying_features
 from linrank.objective.pair_losses import Hinge
-from linrank.objective.sorted_pairs import PairSums
 from linrank.solvers import factored_dual_kernels as kernels
 from linrank.solvers.solution import Journal, Solution, Watch
 
@@ -66,7 +65,7 @@ class FactoredObjective:
         Low rank or not, no multipliers have a value below minus the least hinge objective.
         """
         scores = self.data.features.product(weights, np.empty(self.data.n_documents))
-        hinge = Hinge().at(scores, self.data, PairSums()).value
+        hinge = Hinge().at(scores, self.data).value
         return max(0.0, value + 0.5 * float(weights @ weights) + self.C * hinge)
 
 

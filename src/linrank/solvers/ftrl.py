@@ -21,7 +21,6 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.sorted_pairs import PairSums
 from linrank.ordering import order_ascending
 from linrank.solvers import ftrl_kernels as kernels
 
@@ -254,7 +253,7 @@ class _Work:
         features = data.features.rows(first, last)
         block = QueryBlock.of(features, data.labels[first:last], np.array([0, last - first]), weights, scale)
         scores = features.product(self.state.weights, np.empty(last - first))
-        at = SquaredHinge().at(scores, block, PairSums())
+        at = SquaredHinge().at(scores, block)
         features.transposed_product(at.slopes, self.gradient)
         if isinstance(features, SparseFeatures):
             ends = int(features.starts[0]), int(features.starts[-1])

@@ -13,7 +13,6 @@ from linrank.errors import LinrankError
 from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import LossAtScores
-from linrank.objective.sorted_pairs import PairSums
 from linrank.solvers.solution import Journal, Solution, Watch
 
 # Too large an upper eigenvalue costs its square root in iterations, too small a one everything.
@@ -307,7 +306,7 @@ class StochasticHeavyBall:
     def learn(self, stream: Stream, block: QueryBlock) -> float:
         """Take one step; return the block's loss before it."""
         scores = block.features.product(stream.weights, np.empty(block.n_documents))
-        at = self.loss.at(scores, block, PairSums())
+        at = self.loss.at(scores, block)
         mass = self.loss.mass(block)
         if mass == 0.0:
             return 0.0

@@ -76,7 +76,7 @@ class _Best:
         self._known: dict[str, Any] = {}
 
     def compare(self, point: EvaluatedPoint, gradient_norm: float) -> None:
-        measure = point.totals[0]
+        measure = point.sums["ndcg"]
         if not self._known or measure >= self._measure - _EQUAL * abs(self._measure):
             self._known = {"weights": point.weights, "value": point.value, "gradient_norm": gradient_norm}
         self._measure = max(self._measure, measure)

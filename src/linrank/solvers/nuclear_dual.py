@@ -85,10 +85,9 @@ class NuclearDual:
         self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
     ) -> NuclearSolution:
         """Minimise for an objective whose loss is the hinge; Ctrl-C ends it at the last point."""
-        if not isinstance(objective.loss, Hinge) or objective.penalty.strength != 1.0 or objective.how.pairs != "all":
+        if objective.loss != Hinge() or objective.penalty.strength != 1.0:
             raise LinrankError(
-                f"the dual is that of Hinge() with L2() on all pairs, not of {objective.loss} with {objective.penalty} "
-                f"on {objective.how.pairs} pairs."
+                f"the dual is that of Hinge() with L2() on all pairs, not of {objective.loss} with {objective.penalty}."
             )
         rectangles = Rectangles.of(objective.data.blocks)
         self._check_size(rectangles, objective.data.executor.n_threads)

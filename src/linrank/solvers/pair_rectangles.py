@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector, offsets_from_sizes
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.pair_losses import LossAtScores
-from linrank.objective.sorted_pairs import PairSums
 from linrank.solvers import nuclear_dual_kernels as kernels
 from linrank.solvers.singular_values import Matrix
 
@@ -107,7 +106,7 @@ class OffsetHinge:
     C: float
     coupling: float
 
-    def at(self, scores: Vector, block: QueryBlock, how: PairSums) -> LossAtScores:  # noqa: ARG002
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.zeros(len(scores))
         curvature = _FreePairs(self, scores, block)
         value: float = kernels.add_offset_hinge(*curvature.arguments(), slopes)

@@ -79,8 +79,7 @@ class SmoothedNewton:
 
 def _bounds(point: EvaluatedPoint) -> tuple[float, float]:
     """The hinge objective at the point, and the dual's value at the point that its slopes make."""
-    hinge, slope_sizes = point.totals
     C, weights = point.objective.C, point.weights
     dual_weights = weights - point.gradient
-    upper = 0.5 * float(weights @ weights) + C * hinge
-    return upper, C * slope_sizes - 0.5 * float(dual_weights @ dual_weights)
+    upper = 0.5 * float(weights @ weights) + C * point.sums["sharp"]
+    return upper, C * point.sums["sharp_dual"] - 0.5 * float(dual_weights @ dual_weights)

@@ -56,8 +56,8 @@ def curves(data: RankingDataset, C: float, *, max_seconds: float = 15.0) -> Curv
             "Newton-CG (ours)": (NewtonCG(1e-11), PairSums()),
         }
         made = {}
-        for name, (solver, how) in runs.items():
-            objective = _objective(data, C, executor, how)
+        for name, (solver, over) in runs.items():
+            objective = _objective(data, C, executor, over)
             # What is compiled and placed at the first use is not what is compared.
             objective.at(np.zeros(data.n_features)).gradient.sum()
             history = solver.minimize(objective).history  # type: ignore[attr-defined]
@@ -75,5 +75,5 @@ def draw_curves(axes: Any, lines: Curves, title: str) -> None:
     axes.set_ylim(_FLOOR / 2, None)
 
 
-def _objective(data: RankingDataset, C: float, executor: Threads, how: PairSums) -> RankingObjective:
-    return RankingObjective(SquaredHinge(), L2(), C, PlacedData.of(data, executor), how)
+def _objective(data: RankingDataset, C: float, executor: Threads, over: PairSums) -> RankingObjective:
+    return RankingObjective(SquaredHinge(over), L2(), C, PlacedData.of(data, executor))
