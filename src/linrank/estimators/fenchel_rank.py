@@ -7,7 +7,9 @@ from collections.abc import Callable
 from linrank.arrays import Vector
 from linrank.estimators.settings import check_positive
 from linrank.estimators.sparse_rank import BatchSparseRanker
+from linrank.objective.l1_ball import L1Ball
 from linrank.objective.objective import RankingObjective
+from linrank.objective.penalties import Penalty
 from linrank.solvers.frank_wolfe import FrankWolfe
 from linrank.solvers.solution import Iteration, Solution, Watch
 
@@ -78,4 +80,7 @@ class FenchelRank(BatchSparseRanker):
         check_positive("radius", self.radius, "it is what the sizes of the weights may add up to.")
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:  # noqa: ARG002
-        return FrankWolfe(self.radius, **self._limits()).minimize(objective, watch=watch)
+        return FrankWolfe(**self._limits()).minimize(objective, watch=watch)
+
+    def _penalty(self) -> Penalty:
+        return L1Ball(self.radius)

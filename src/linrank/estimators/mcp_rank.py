@@ -13,7 +13,7 @@ from linrank.estimators.settings import check_choice, check_positive
 from linrank.estimators.sparse_rank import BatchSparseRanker
 from linrank.objective.concave_penalties import MCP, ConcavePenalty, Log, Lp, usual_size
 from linrank.objective.objective import RankingObjective
-from linrank.objective.penalties import L1
+from linrank.objective.penalties import L1, Penalty
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.solution import Iteration, Solution, Watch
@@ -116,16 +116,20 @@ class MCPRank(BatchSparseRanker):
             if self.penalty == "lp" and self.shape >= 1.0:
                 raise LinrankError(f"shape={self.shape}; the power of 'lp' must be below 1. For 1 there is SparseRank.")
 
+    def _penalty(self) -> Penalty:
+        """The L1 penalty of the start; where the concave one bends is known after that."""
+        return L1(self.l1)
+
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:  # noqa: ARG002
-        first = ProximalGradient(L1(self.l1), tolerance=self.tol).minimize(objective)
-        self.penalty_ = self._penalty(first.weights)
+        first = ProximalGradient(float(self.tol)).minimize(objective)
+        self.penalty_ = self._concave(first.weights)
+        concave = objective.with_penalty(self.penalty_)
         if first.interrupted:
             # The loss is known at the last point; the gap was that of another penalty.
-            value = first.value - L1(self.l1).value(first.weights) + self.penalty_.value(first.weights)
-            return replace(first, value=value, certified_gap=np.inf)
-        return ReweightedL1(self.penalty_, **self._limits()).minimize(objective, first.weights, watch=watch)
+            return replace(first, value=concave.at(first.weights).value, certified_gap=np.inf)
+        return ReweightedL1(**self._limits()).minimize(concave, first.weights, watch=watch)
 
-    def _penalty(self, l1_solution: Vector) -> ConcavePenalty:
+    def _concave(self, l1_solution: Vector) -> ConcavePenalty:
         usual = usual_size(l1_solution)
         if self.penalty == "lp":
             return Lp(self.l1, _DEFAULT_POWER if self.shape is None else self.shape, _SMOOTHING_SHARE * usual)

@@ -12,7 +12,7 @@ from linrank.estimators.settings import check_choice, check_limits, check_positi
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, PairLoss, SquaredHinge
-from linrank.objective.penalties import L1, L2
+from linrank.objective.penalties import ElasticNet
 from linrank.objective.placement import PlacedData
 from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
 from linrank.solvers.newton_cg import NewtonCG
@@ -138,7 +138,7 @@ class RankSVM(MinimizingRanker):
         return f"{_PENALTIES[self.penalty]} + C * sum over pairs of {_PAIR_LOSSES[self.loss]}"
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        return RankingObjective(self._loss(), L2(1.0 - self._l1_share()), self.C, PlacedData.of(dataset, executor))
+        return RankingObjective(self._loss(), ElasticNet(self._l1_share()), self.C, PlacedData.of(dataset, executor))
 
     def _loss(self) -> PairLoss:
         made: PairLoss = _LOSSES[self.loss](PairSums(self.pairs, _SUMS[self.sums]))  # type: ignore[arg-type]
@@ -175,7 +175,7 @@ class RankSVM(MinimizingRanker):
 
     def _solver(self) -> RankSVMSolver:
         if self._l1_share() > 0.0:
-            return ProximalNewton(L1(self._l1_share()), **self._limits())
+            return ProximalNewton(**self._limits())
         made: RankSVMSolver = _SOLVERS[self._solver_name()](**self._limits())
         return made
 

@@ -11,7 +11,7 @@ from linrank.estimators.settings import check_count, check_limits, check_not_neg
 from linrank.executors.local import Threads
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber
 from linrank.objective.objective import RankingObjective
-from linrank.objective.penalties import L2
+from linrank.objective.penalties import L1
 from linrank.objective.placement import PlacedData
 from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.solvers.truncated_gradient import TruncatedGradient
@@ -117,10 +117,12 @@ class RSRank(MinimizingRanker):
         return self.l1 > 0
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        return RankingObjective(NDCGWeightedHuber(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
+        return RankingObjective(
+            NDCGWeightedHuber(), L1(self.l1 / self.truncate_every), 1.0, PlacedData.of(dataset, executor)
+        )
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        solver = TruncatedGradient(self.l1, self.learning_rate, self.truncate_every, **self._limits())
+        solver = TruncatedGradient(self.learning_rate, self.truncate_every, **self._limits())
         return solver.minimize(objective, start, watch=watch)
 
     def _remedy(self, solution: Solution) -> str:

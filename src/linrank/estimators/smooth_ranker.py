@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_choice, check_limits, check_positive
 from linrank.executors.local import Threads
-from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
-from linrank.objective.penalties import L1, L2
+from linrank.objective.penalties import ElasticNet
 from linrank.objective.placement import PlacedData
 from linrank.solvers.lambda_gradient import LambdaGradient
 from linrank.solvers.newton_cg import NewtonCG
@@ -75,33 +72,11 @@ class SmoothRanker(MinimizingRanker, metaclass=ABCMeta):
         return self.penalty == "l1"
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        smooth_penalty = L2(1.0 if self.penalty == "l2" else 0.0)
-        return RankingObjective(self._loss(), smooth_penalty, self.C, PlacedData.of(dataset, executor))
+        penalty = ElasticNet(1.0 if self.penalty == "l1" else 0.0)
+        return RankingObjective(self._loss(), penalty, self.C, PlacedData.of(dataset, executor))
 
     def _solver(self) -> SmoothSolver:
-        return _ConvexProximalNewton(L1(1.0), **self._limits()) if self.penalty == "l1" else NewtonCG(**self._limits())
+        return ProximalNewton(**self._limits()) if self.penalty == "l1" else NewtonCG(**self._limits())
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
         return self._solver().minimize(objective, start, watch=watch)
-
-
-def dual_bound(point: EvaluatedPoint, penalty: L1) -> float:
-    """A value that C loss(X w) + sum t_j |w_j| never goes below, for a convex loss whose least value is known.
-
-    With loss* the conjugate, the dual is: maximise -C loss*(a) over slopes a, one a document, with |C X'a|_j <= t_j.
-    The slopes at a point, times the largest share up to 1 that keeps within the thresholds, are such an a. -loss* is
-    concave, -loss*(0) is the least value of the loss, and at the slopes themselves it is the loss - slopes . scores.
-    """
-    C = point.objective.C
-    pull = np.abs(C * point.loss_gradient)
-    share = float((penalty.thresholds / np.maximum(pull, penalty.thresholds)).min(initial=1.0))
-    full = point.loss_value - float(point.loss_gradient @ point.weights)
-    return C * (share * full + (1.0 - share) * point.sums.get("least", 0.0))
-
-
-@dataclass(frozen=True)
-class _ConvexProximalNewton(ProximalNewton):
-    """`ProximalNewton` with the duality gap of any convex loss in place of the squared hinge's."""
-
-    def _dual_value(self, point: EvaluatedPoint) -> float:
-        return dual_bound(point, self.penalty)

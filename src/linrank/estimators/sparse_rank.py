@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 
 from linrank.arrays import Vector
@@ -12,7 +12,7 @@ from linrank.estimators.settings import check_limits, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.penalties import L1, L2
+from linrank.objective.penalties import L1, Penalty
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.solution import Iteration, Solution, Watch
@@ -30,7 +30,11 @@ class BatchSparseRanker(MinimizingRanker, metaclass=ABCMeta):
         return True
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        return RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, executor))
+        return RankingObjective(SquaredHinge(), self._penalty(), 1.0, PlacedData.of(dataset, executor))
+
+    @abstractmethod
+    def _penalty(self) -> Penalty:
+        """What makes weights zero."""
 
     def _remedy(self, solution: Solution) -> str:
         return f"{solution.history[-1].gap:.1e} was reached and tol={self.tol:g} asked for. Raise max_iter, or tol."
@@ -101,4 +105,7 @@ class SparseRank(BatchSparseRanker):
         check_positive("l1", self.l1, "for weights without zeros there is RankSVM.")
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        return ProximalGradient(L1(self.l1), **self._limits()).minimize(objective, start, watch=watch)
+        return ProximalGradient(**self._limits()).minimize(objective, start, watch=watch)
+
+    def _penalty(self) -> Penalty:
+        return L1(self.l1)

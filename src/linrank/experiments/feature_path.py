@@ -24,7 +24,7 @@ from linrank.model import LinearModel, utc_now
 from linrank.objective.concave_penalties import MCP, usual_size
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.penalties import L1, L2
+from linrank.objective.penalties import L1, L2, Bounds
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.reweighted_l1 import ReweightedL1
@@ -301,8 +301,8 @@ class _PathSettings:
                 far.append(solution.certified_gap / solution.value)
             chosen = point
             if self.penalty == "mcp" and point.weights.any():
-                concave = MCP(l1, usual_size(point.weights) / l1)
-                chosen = objective.at(ReweightedL1(concave, 10 * self.tol).minimize(objective, point.weights).weights)
+                concave = objective.with_penalty(MCP(l1, usual_size(point.weights) / l1))
+                chosen = concave.at(ReweightedL1(10 * self.tol).minimize(concave, point.weights).weights)
             if self.max_features is not None and np.count_nonzero(chosen.weights) > self.max_features:
                 break
             yield l1, refits.of(chosen) if self.relaxed else chosen
@@ -316,9 +316,8 @@ class _PathSettings:
 
     def _fit(self, point: EvaluatedPoint, l1: float, curvature: SecantHessian) -> tuple[Solution, EvaluatedPoint]:
         """The sparse solution for one l1, from the last one: only the penalty has changed, so nothing is evaluated."""
-        penalty = L1(l1 * self.l1_ratio, self.costs)
-        started = point.with_penalty(L2(l1 * (1.0 - self.l1_ratio)))
-        return ProximalNewton(penalty, self.tol, curvature=curvature).continue_from(started, Journal())
+        penalty = L1(l1 * self.l1_ratio, self.costs) + L2(l1 * (1.0 - self.l1_ratio))
+        return ProximalNewton(self.tol, curvature=curvature).continue_from(point.with_penalty(penalty), Journal())
 
 
 class _Refits:
@@ -335,8 +334,9 @@ class _Refits:
         features = point.weights != 0
         if self._last is None or not np.array_equal(features, self._features):
             start = point if self._last is None or self._last.weights[~features].any() else self._last
-            solver = ProximalNewton(L1(0.0), self._tol, free=features, curvature=self._curvature)
-            self._last = solver.continue_from(start.with_penalty(L2(1.0)), Journal())[1]
+            only_these = Bounds(np.where(features, -np.inf, 0.0), np.where(features, np.inf, 0.0))
+            solver = ProximalNewton(self._tol, curvature=self._curvature)
+            self._last = solver.continue_from(start.with_penalty(L2() + only_these), Journal())[1]
             self._features = features
         return self._last
 

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.objective.penalties import L1
+from linrank.objective.penalties import L1, WeightPenalty, WithoutSmoothPart
 
 
-class ConcavePenalty(Protocol):
-    """A sum over features of p(|w_j|), with p concave and p(0) = 0."""
+class ConcavePenalty(WithoutSmoothPart, metaclass=ABCMeta):
+    """A sum over features of p(|w_j|), with p concave and p(0) = 0; not convex, so that nothing is certified."""
 
-    @property
-    def strength(self) -> float:
-        """The strength of the L1 penalty it is compared with, and started from."""
-        ...
+    strength: float
+    """The strength of the L1 penalty it is compared with, and started from."""
 
+    @abstractmethod
     def value(self, weights: Vector) -> float:
         """The penalty at the weights."""
-        ...
 
+    @abstractmethod
     def slopes(self, weights: Vector) -> Vector:
         """The derivative p'(|w_j|) for each feature; at zero, the one from the right."""
-        ...
+
+    def tangent(self, weights: Vector) -> WeightPenalty:
+        """The L1 penalty with the same slopes at the weights: plus a constant, it is nowhere below the concave one."""
+        return L1(1.0, self.slopes(weights))
+
+    def least_subgradient(self, weights: Vector, gradient: Vector) -> Vector:
+        return self.tangent(weights).least_subgradient(weights, gradient)
+
+    def conjugate(self, slopes: Vector) -> float:  # noqa: ARG002
+        return np.inf
+
+    def gap(self, weights: Vector, slopes: Vector) -> float:  # noqa: ARG002
+        return np.inf
+
+    def room(self, slopes: Vector) -> float:  # noqa: ARG002
+        return 1.0
 
 
 @dataclass(frozen=True)
-class MCP:
+class MCP(ConcavePenalty):
     """The minimax concave penalty: slope strength - |w| / shape as far as |w| = shape x strength, then flat.
 
     Sum over j of strength |w_j| - w_j² / (2 shape) before that knee, and shape x strength² / 2 beyond it.
@@ -47,7 +61,7 @@ class MCP:
 
 
 @dataclass(frozen=True)
-class Log:
+class Log(ConcavePenalty):
     """strength x shape x the sum of log(1 + |w_j| / shape): the slope is strength at 0, half of it at |w| = shape."""
 
     strength: float
@@ -61,7 +75,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Lp:
+class Lp(ConcavePenalty):
     """strength x the sum of (|w_j| + smoothing)^power - smoothing^power, 0 < power < 1.
 
     Without the smoothing the slope at zero would be infinite, and a weight once zero could never leave.
@@ -77,11 +91,6 @@ class Lp:
 
     def slopes(self, weights: Vector) -> Vector:
         return self.strength * self.power * (np.abs(weights) + self.smoothing) ** (self.power - 1.0)
-
-
-def tangent(penalty: ConcavePenalty, weights: Vector) -> L1:
-    """The L1 penalty with the slopes of a concave one at the weights: plus a constant, it is nowhere below it."""
-    return L1(1.0, penalty.slopes(weights))
 
 
 def usual_size(l1_solution: Vector) -> float:

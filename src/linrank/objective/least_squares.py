@@ -12,6 +12,7 @@ from linrank.arrays import Vector
 from linrank.compiled import kernel, summing_kernel
 from linrank.dataset.features import DenseFeatures
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective.duality import Dual, QuadraticDual
 from linrank.objective.pair_losses import LossAtScores
 
 PairWeight: TypeAlias = Literal["document", "pair"]
@@ -25,6 +26,8 @@ class LeastSquares:
     e = s - y this is half the sum of d_i (e_i - mean e) ** 2: for equal weights |L(s - y)|² / 2, L the query's centring
     matrix. With `pair_weight="pair"` it is not divided by the size.
     """
+
+    dual: ClassVar[Dual] = QuadraticDual()
 
     compares: ClassVar[str] = "queries"
     pair_weight: PairWeight = "document"

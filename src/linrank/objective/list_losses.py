@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import list_kernels as kernels
+from linrank.objective.duality import ConvexDual, Dual
 from linrank.objective.pair_losses import LossAtScores
 
 
@@ -23,6 +24,8 @@ class TopOneCrossEntropy:
     A query whose labels are all equal wants equal scores. `sums` holds the "least" value the loss can have: the entropy
     of the labels' chances, where the scores are the labels.
     """
+
+    dual: ClassVar[Dual] = ConvexDual()
 
     compares: ClassVar[str] = "queries"
 

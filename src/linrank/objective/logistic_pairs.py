@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import logistic_kernels as kernels
+from linrank.objective.duality import ConvexDual, Dual, NoDual
 from linrank.objective.ndcg_weighted import NDCGWeights
 from linrank.objective.pair_losses import LossAtScores
 from linrank.objective.sorted_pairs import PairSums
@@ -23,6 +24,8 @@ class Logistic:
 
     Every pair is visited, and none is stored: O(pairs) time and O(l) memory.
     """
+
+    dual: ClassVar[Dual] = ConvexDual()
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         pairs = _LogisticPairs.of(scores, block, np.empty(0), np.empty(0))
@@ -39,6 +42,8 @@ class NDCGWeightedLogistic:
     at these scores and lie nowhere below it, omega held. `sums` holds the sum over queries of query weight x "ndcg",
     with the ties of `NDCGWeights`: of equal scores the lower label is ranked first.
     """
+
+    dual: ClassVar[Dual] = NoDual()
 
     over: PairSums = field(default_factory=PairSums)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.errors import LinrankError
 from linrank.objective import ndcg_kernels as kernels
+from linrank.objective.duality import Dual, NoDual
 from linrank.objective.pair_losses import LossAtScores
 from linrank.objective.sorted_pairs import PairSums, SortedPairs
 
@@ -35,6 +36,8 @@ class NDCGWeightedHuber:
     their b. A document's weight is how often it stands in its query: it takes so many ranks, in the ideal order too.
     The curvature is a bound: that of the frozen loss is nowhere larger.
     """
+
+    dual: ClassVar[Dual] = NoDual()
 
     over: PairSums = field(default_factory=PairSums)
 

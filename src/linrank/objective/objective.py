@@ -15,8 +15,9 @@ from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.errors import LinrankError, left_float64
 from linrank.executors.local import Threads
+from linrank.objective.duality import NoDual
 from linrank.objective.pair_losses import Curvature, LossAtScores, PairLoss
-from linrank.objective.penalties import L2
+from linrank.objective.penalties import Penalty, WeightPenalty
 from linrank.objective.placement import LargeQuery, PlacedData, Sample
 
 Shard = tuple[QueryBlock, ...]
@@ -35,15 +36,16 @@ class RankingObjective:
     """
 
     loss: PairLoss
-    penalty: L2
+    penalty: Penalty
     C: float
     data: PlacedData
 
     def start(self, weights: Vector | None = None) -> EvaluatedPoint:
-        """The point a solver starts from: zero, or given weights but for those that can only be zero."""
+        """The point a solver starts from: zero, or given weights, but for those that the data or the penalty forbid."""
         start = np.zeros(self.data.n_features) if weights is None else np.array(weights, dtype=np.float64)
         if len(start) == self.data.n_features:
             start[self.idle] = 0.0
+            start = self.penalty.within(start)
         return self.at(start)
 
     def at(self, weights: Vector) -> EvaluatedPoint:
@@ -73,10 +75,17 @@ class RankingObjective:
         """What the loss compares: documents of different labels, of one query, or each with its label."""
         return getattr(self.loss, "compares", "pairs")
 
+    @property
+    def weight_penalty(self) -> WeightPenalty:
+        """The penalty, for a solver that needs a sum over features."""
+        if not isinstance(self.penalty, WeightPenalty):
+            raise LinrankError(f"{self.penalty} is no sum of L1, L2 and bounds over features: use another solver.")
+        return self.penalty
+
     def with_C(self, C: float) -> RankingObjective:
         return replace(self, C=C)
 
-    def with_penalty(self, penalty: L2) -> RankingObjective:
+    def with_penalty(self, penalty: Penalty) -> RankingObjective:
         return replace(self, penalty=penalty)
 
     def with_loss(self, loss: PairLoss) -> RankingObjective:
@@ -102,7 +111,7 @@ class EvaluatedPoint:
         """The same point of the objective with another C: nothing is computed again."""
         return self._of(self.objective.with_C(C))
 
-    def with_penalty(self, penalty: L2) -> EvaluatedPoint:
+    def with_penalty(self, penalty: Penalty) -> EvaluatedPoint:
         """The same point of the objective with another penalty: nothing is computed again."""
         return self._of(self.objective.with_penalty(penalty))
 
@@ -119,6 +128,7 @@ class EvaluatedPoint:
 
     @cached_property
     def gradient(self) -> Vector:
+        """Of the loss and the penalty's smooth part."""
         return self.objective.penalty.gradient(self.weights) + self.objective.C * self.loss_gradient
 
     @cached_property
@@ -155,7 +165,7 @@ class EvaluatedPoint:
             total += part
         total *= self.objective.C
         total[self.objective.idle] = 0.0
-        self.objective.penalty.add_curvature_product(self.weights, direction, total)
+        self.objective.penalty.add_curvature_product(direction, total)
         return total
 
     def sampled_hessian(self, sample: Sample) -> NDArray[np.float64]:
@@ -186,7 +196,9 @@ class EvaluatedPoint:
             diagonal = large.at.curvature.diagonal()  # type: ignore[union-attr]
             total += data.executor.total(_square_transposed_chunk, query.chunks, query.split(diagonal))
         total[self.objective.idle] = 0.0
-        return self.objective.penalty.curvature(self.weights) + self.objective.C * total
+        total *= self.objective.C
+        total += self.objective.penalty.curvature(self.weights)
+        return total
 
     def crude_diagonal_of_some(self, columns: Offsets) -> Vector:
         """C sum_i (loss'')_ii (x_i - a of the query) ** 2 for some features, a being their mean.
@@ -215,6 +227,41 @@ class EvaluatedPoint:
         for query, large in zip(data.large_queries, self.large, strict=True):
             total += objective.C * _sums_of_block(query.block, large.at, sizes)
         return _ROUNDINGS * np.finfo(np.float64).eps * total
+
+    @property
+    def least_subgradient(self) -> Vector:
+        """The shortest subgradient of the objective: the gradient where it is smooth, and zero at its minimum."""
+        return self.objective.penalty.least_subgradient(self.weights, self.gradient)
+
+    def gap(self) -> float:
+        """A bound on f - min f that rests on no assumption but that the loss is convex; infinite where it is not."""
+        whole = np.inf
+        if self.objective.loss.dual != NoDual():
+            # All of the slopes: what the penalty and its conjugate leave, summed so that nothing is lost near zero.
+            whole = self.objective.penalty.gap(self.weights, -self.objective.C * self.loss_gradient)
+        share = self._share
+        return whole if share == 1.0 else min(whole, max(0.0, self.value - self._dual_at(share)))
+
+    def lower_bound(self) -> float:
+        """A value that the objective never goes below."""
+        return self.value - self.gap()
+
+    def dual_value(self) -> float:
+        """The dual objective at the best share of the loss's slopes, slopes . scores being the gradient times w."""
+        return max(self._dual_at(1.0), self._dual_at(self._share))
+
+    @property
+    def _share(self) -> float:
+        """How much of the loss's slopes is worth taking in the dual, and leaves its value finite."""
+        objective = self.objective
+        best = objective.loss.dual.best(self.loss_value, float(self.loss_gradient @ self.weights))
+        return min(best, objective.penalty.room(-objective.C * self.loss_gradient))
+
+    def _dual_at(self, share: float) -> float:
+        objective = self.objective
+        along, least = float(self.loss_gradient @ self.weights), self.sums.get("least", 0.0)
+        of_loss = objective.loss.dual.at(share, self.loss_value, along, least)
+        return objective.C * of_loss - objective.penalty.conjugate(-share * objective.C * self.loss_gradient)
 
     def toward(self, direction: Vector) -> Line:
         """The half-line from here; one pass over the features, and none for any point on it."""

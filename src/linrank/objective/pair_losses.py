@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import pair_kernels as kernels
+from linrank.objective.duality import ConvexDual, Dual, QuadraticDual
 from linrank.objective.sorted_pairs import Moments, PairSums, PairsWithin, SortedPairs
 
 
@@ -46,6 +47,8 @@ class PairLoss(Protocol):
     compared, equal labels or not, and "labels" where each document is compared with its label alone.
     """
 
+    dual: ClassVar[Dual]
+
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         """The loss at the given scores."""
         ...
@@ -54,6 +57,8 @@ class PairLoss(Protocol):
 @dataclass(frozen=True)
 class SquaredHinge:
     """Sum over preference pairs (i above j) of max(0, 1 - (s_i - s_j)) ** 2."""
+
+    dual: ClassVar[Dual] = QuadraticDual()
 
     over: PairSums = field(default_factory=PairSums)
 
@@ -67,6 +72,8 @@ class SquaredHinge:
 @dataclass(frozen=True)
 class Hinge:
     """Sum over preference pairs (i above j) of max(0, 1 - (s_i - s_j)); the slopes are a subgradient."""
+
+    dual: ClassVar[Dual] = ConvexDual()
 
     over: PairSums = field(default_factory=PairSums)
 
@@ -88,6 +95,8 @@ class SmoothedHinge:
     `sums` holds the value "sharp", the sum of max(0, 1 - m), and the "sharp_dual" that these slopes give, the sum of
     their sizes min(1, max(0, 1 - m) / d).
     """
+
+    dual: ClassVar[Dual] = ConvexDual()
 
     width: float
     over: PairSums = field(default_factory=PairSums)

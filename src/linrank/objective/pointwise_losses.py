@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective.duality import ConvexDual, Dual, QuadraticDual
 from linrank.objective.pair_losses import LossAtScores
 
 
 @dataclass(frozen=True)
 class SquaredEpsilonInsensitive:
     """Sum over documents of max(0, |y_i - s_i| - epsilon) ** 2."""
+
+    dual: ClassVar[Dual] = QuadraticDual()
 
     compares: ClassVar[str] = "labels"
     epsilon: float
@@ -33,6 +36,8 @@ class SquaredEpsilonInsensitive:
 @dataclass(frozen=True)
 class EpsilonInsensitive:
     """Sum over documents of max(0, |y_i - s_i| - epsilon); the slopes are a subgradient."""
+
+    dual: ClassVar[Dual] = ConvexDual()
 
     compares: ClassVar[str] = "labels"
     epsilon: float
@@ -53,6 +58,8 @@ class SmoothedEpsilonInsensitive:
     Beyond that it is u - d / 2. For the loss with its corners, `sums` holds the value "sharp", the sum of u, and the
     "sharp_dual" that these slopes give, with b_i their negatives the sum of b_i y_i - epsilon |b_i|.
     """
+
+    dual: ClassVar[Dual] = ConvexDual()
 
     compares: ClassVar[str] = "labels"
     epsilon: float

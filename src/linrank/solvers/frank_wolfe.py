@@ -8,6 +8,7 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
+from linrank.objective.l1_ball import L1Ball
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.solution import Journal, Solution, Watch
 
@@ -18,14 +19,13 @@ _MOST_TRIES = 50
 
 @dataclass(frozen=True)
 class FrankWolfe:
-    """Minimises a smooth objective over |w|_1 <= radius; stops where the duality gap is at most `tolerance` x f.
+    """Minimises a smooth loss over an `L1Ball`, |w|_1 <= radius; stops at a duality gap of `tolerance` x f.
 
     The gap is g.(w - v), with g the gradient at w and v = -radius sign(g_j) e_j, j being the feature with the largest
     |g_j|: v is where the ball goes farthest down the slope, and f, being convex, is nowhere in the ball less than
     f(w) - g.(w - v). Each iteration goes from w towards v as far as f falls (Lai et al., FenchelRank).
     """
 
-    radius: float
     tolerance: float = 1e-2
     max_iterations: int = 10_000
     max_seconds: float = np.inf
@@ -33,16 +33,10 @@ class FrankWolfe:
     def minimize(
         self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
     ) -> Solution:
-        """Minimise a smooth objective from a point of the ball, 0 unless told; Ctrl-C ends it at the last point."""
-        weights = np.zeros(objective.data.n_features) if start is None else start
-        if float(np.sum(np.abs(weights))) > self.radius * (1.0 + 1e-12):
-            raise LinrankError(
-                f"the start has |w|_1 = {np.sum(np.abs(weights)):g}, outside the ball of radius {self.radius:g}. "
-                "Scale it down, or start from zero."
-            )
+        """Minimise from a point of the ball, 0 unless told; Ctrl-C ends it at the last point."""
         journal = Journal(watch, self.max_seconds)
         try:
-            return self._run(objective.start(weights), journal)
+            return self._run(objective.start(start), journal)
         except KeyboardInterrupt:
             return journal.solution("interrupted", interrupted=True)
 
@@ -64,10 +58,10 @@ class FrankWolfe:
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
 
     def _to_the_vertex(self, point: EvaluatedPoint) -> Vector:
-        steepest = int(np.argmax(np.abs(point.gradient)))
-        direction = -point.weights
-        direction[steepest] -= self.radius * np.sign(point.gradient[steepest])
-        return direction
+        ball = point.objective.penalty
+        if not isinstance(ball, L1Ball):
+            raise LinrankError(f"the penalty of Frank-Wolfe is an L1 ball, not {ball}.")
+        return ball.vertex(-point.gradient) - point.weights
 
     def _note(
         self, point: EvaluatedPoint, direction: Vector, journal: Journal, tries: int, step: float

@@ -35,13 +35,15 @@ def check_least_squares(objective: RankingObjective) -> None:
     """Refuse other losses, whose curvature is not the same everywhere, and objectives that are not strongly convex."""
     if not isinstance(objective.loss, LeastSquares):
         raise LinrankError(f"this solver is for least squares, not for {objective.loss}. Use NewtonCG.")
-    if not objective.penalty.strength > 0.0:
-        raise LinrankError(f"gamma={objective.penalty.strength}; use a positive number: it makes the solution unique.")
+    if not objective.weight_penalty.strength > 0.0:
+        raise LinrankError(
+            f"gamma={objective.weight_penalty.strength}; use a positive number: it makes the solution unique."
+        )
 
 
 def certified_gap(point: EvaluatedPoint) -> float:
     """|gradient|² / (2 gamma): never less than F - min F, since F - gamma w.w / 2 is convex."""
-    return float(point.gradient @ point.gradient) / (2.0 * point.objective.penalty.strength)
+    return float(point.gradient @ point.gradient) / (2.0 * point.objective.weight_penalty.strength)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def power_iteration(point: EvaluatedPoint, iterations: int, seed: int) -> Eigenv
     """
     random = np.random.default_rng(seed)
     v, omega = (vector / np.linalg.norm(vector) for vector in random.standard_normal((2, len(point.weights))))
-    gamma = point.objective.penalty.strength
+    gamma = point.objective.weight_penalty.strength
     largest, smallest, residual = gamma, gamma, 0.0
     estimates = []
     for _ in range(iterations):
@@ -160,7 +162,7 @@ class HeavyBall:
         return HeavyBallSolution(**vars(solution), eigenvalues=descent.eigenvalues, rates=descent.rates)
 
     def _estimate(self, point: EvaluatedPoint) -> Eigenvalues:
-        gamma = point.objective.penalty.strength
+        gamma = point.objective.weight_penalty.strength
         if self.learning_rate is not None or not point.gradient.any():
             return Eigenvalues(gamma, gamma)
         return power_iteration(point, self.power_iterations, self.seed)
@@ -266,7 +268,7 @@ class _Descent:
         self._begin(self._best, replace(self.eigenvalues, largest=largest))
 
     def _lower_smallest(self, proved: float) -> None:
-        known, gamma = self.eigenvalues.smallest, self.point.objective.penalty.strength
+        known, gamma = self.eigenvalues.smallest, self.point.objective.weight_penalty.strength
         if known > gamma and proved < _PROVED * known:
             self._begin(self.point, replace(self.eigenvalues, smallest=max(gamma, _BEYOND * proved)))
 

@@ -1,4 +1,4 @@
-"""The least point of a quadratic model plus an L1 penalty: coordinate descent, and jumps where it creeps."""
+"""The least point of a quadratic model plus corners and bounds: coordinate descent, and jumps where it creeps."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from linrank.arrays import Vector
 from linrank.compiled import kernel
+from linrank.objective.penalties import WeightPenalty
 
 # Coordinate descent ends where no weight moves by more than this share of the largest, each times its root curvature,
 _STILL = 1e-9
@@ -20,44 +21,49 @@ _MOST_JUMPS = 200
 _RIDGES = (0.0, 1e-14, 1e-11, 1e-8, 1e-4)
 
 
-def minimum_of_model(
-    hessian: NDArray[np.float64], slopes: Vector, thresholds: Vector, free: NDArray[np.bool_], weights: Vector
-) -> Vector:
-    """Where slopes . d + d' H d / 2 + thresholds . |weights + d| is least over the free features, from the weights.
+def minimum_of_model(hessian: NDArray[np.float64], slopes: Vector, penalty: WeightPenalty, weights: Vector) -> Vector:
+    """Where slopes . d + d' H d / 2 + the penalty's corners at weights + d is least within its bounds.
 
-    `slopes` and `weights` are written over.
+    `slopes` and `weights`, which are within the bounds, are written over.
     """
-    thresholds = np.ascontiguousarray(thresholds)
+    thresholds, lower, upper = (
+        np.ascontiguousarray(np.broadcast_to(np.asarray(each, dtype=np.float64), weights.shape))
+        for each in (penalty.thresholds, penalty.lower, penalty.upper)
+    )
     for _ in range(_MOST_JUMPS):
-        if _descend_coordinates(hessian, slopes, thresholds, free, weights, _STILL, _CLOSE, _SWEEPS):
+        if _descend_coordinates(hessian, slopes, thresholds, lower, upper, weights, _STILL, _CLOSE, _SWEEPS):
             break
-        if not _jump(hessian, slopes, thresholds, free, weights):
+        if not _jump(hessian, slopes, thresholds, lower, upper, weights):
             break
     return weights
 
 
 def _jump(
-    hessian: NDArray[np.float64], slopes: Vector, thresholds: Vector, free: NDArray[np.bool_], weights: Vector
+    hessian: NDArray[np.float64], slopes: Vector, thresholds: Vector, lower: Vector, upper: Vector, weights: Vector
 ) -> bool:
-    """Move the weights that are not zero towards the least point that their signs allow; say whether they moved."""
-    moving = np.flatnonzero(free & ((weights != 0.0) | (thresholds == 0.0)) & (np.diagonal(hessian) > 0.0))
+    """Move the weights that no corner or bound holds towards their least point; say whether they moved.
+
+    None goes beyond the corner or bound that it comes to first.
+    """
+    at_bound = ((weights <= lower) & (slopes >= 0.0)) | ((weights >= upper) & (slopes <= 0.0))
+    at_corner = (weights == 0.0) & (thresholds > 0.0)
+    moving = np.flatnonzero(~at_bound & ~at_corner & (lower < upper) & (np.diagonal(hessian) > 0.0))
     before, pulls = weights[moving], thresholds[moving]
     signs = np.sign(before) * (pulls > 0.0)
     part = hessian[np.ix_(moving, moving)]
     change = _solution(part, -(slopes[moving] + signs * pulls))
     if not np.isfinite(change).all():
         return False
-    after = before + change
-    crossing = signs * after < 0.0
-    if crossing.any():
-        # All that would change their sign are set to zero together, if that is lower; or else the first of them.
-        bounded = np.where(crossing, 0.0, after)
-        gained = -_change_of_model(part, slopes[moving], pulls, before, bounded)
-        if not gained > 0.0:
-            shares = np.where(crossing, before / np.where(crossing, before - after, 1.0), np.inf)
-            share = float(shares.min())
-            bounded = np.where(shares == share, 0.0, before + share * change)
-        after = bounded
+    least = np.where(signs > 0.0, np.maximum(lower[moving], 0.0), lower[moving])
+    most = np.where(signs < 0.0, np.minimum(upper[moving], 0.0), upper[moving])
+    after = np.clip(before + change, least, most)
+    crossing = after != before + change
+    if crossing.any() and not _change_of_model(part, slopes[moving], pulls, before, after) < 0.0:
+        # All that cross stop there together, if that is lower; or else all stop with the first of them.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(crossing, (after - before) / change, np.inf)
+        share = float(shares.min())
+        after = np.where(shares == share, after, before + share * change)
     if not _change_of_model(part, slopes[moving], pulls, before, after) < 0.0:
         return False
     weights[moving] = after
@@ -89,7 +95,7 @@ def _change_of_model(
 
 @kernel
 def _descend_coordinates(  # type: ignore[no-untyped-def]
-    hessian, slopes, thresholds, free, weights, still, close, most_sweeps
+    hessian, slopes, thresholds, lower, upper, weights, still, close, most_sweeps
 ):
     """Minimise one weight at a time, keeping `slopes` up to date; return whether all stand still.
 
@@ -101,11 +107,11 @@ def _descend_coordinates(  # type: ignore[no-untyped-def]
         largest, farthest = 0.0, 0.0
         for j in range(n):
             curvature = hessian[j, j]
-            if not free[j] or (weights[j] == 0.0 and not all_of_them):
+            if lower[j] == upper[j] or (weights[j] == 0.0 and not all_of_them):
                 continue
             if curvature <= 0.0:
                 # The model does not see the feature: its weight costs, and brings nothing.
-                if abs(slopes[j]) < thresholds[j]:
+                if abs(slopes[j]) < thresholds[j] and lower[j] <= 0.0 <= upper[j]:
                     weights[j] = 0.0
                 continue
             wanted = weights[j] - slopes[j] / curvature
@@ -116,6 +122,7 @@ def _descend_coordinates(  # type: ignore[no-untyped-def]
                 wanted += shrink
             else:
                 wanted = 0.0
+            wanted = min(max(wanted, lower[j]), upper[j])
             change = wanted - weights[j]
             if change != 0.0:
                 weights[j] = wanted

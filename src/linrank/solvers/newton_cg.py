@@ -20,7 +20,7 @@ MOST_FEATURES_IN_A_MATRIX = 2000
 _MOST_PASSES_FOR_A_MATRIX = 10
 _FREE_MULTIPLICATIONS = 2e7
 _RIDGES = (0.0, 1e-12, 1e-8, 1e-4)
-# Where |gradient|² / 2 is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`.
+# Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`.
 _SUSPICIOUS = 1e4
 # A first solution from a sample this many times smaller costs little and is within a few Newton steps of the whole.
 _RUNG = 8
@@ -30,7 +30,7 @@ _RUNG = 8
 class NewtonCG:
     """Stops where the Newton decrement says that (f - min f) / f is at most `tolerance`.
 
-    With `certified`, it stops where |gradient|² / 2, which is never less than f - min f, is at most `tolerance` x f.
+    With `certified`, it stops where the duality gap, which is never less than f - min f, is at most `tolerance` x f.
     Conjugate gradients are preconditioned with the Hessian of a sample of the documents where there are few enough
     features for that to pay, and with a diagonal otherwise. Without a starting point, the first one is the solution of
     a sample of the data.
@@ -79,7 +79,7 @@ class NewtonCG:
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
 
     def _gap(self, point: EvaluatedPoint, newton: NewtonStep) -> float:
-        return 0.5 * float(point.gradient @ point.gradient) if self.certified else newton.decrement
+        return point.gap() if self.certified else newton.decrement
 
     def _second_opinion(self, point: EvaluatedPoint, newton: NewtonStep) -> tuple[EvaluatedPoint, float] | None:
         """A point beyond the Newton step that is lower than the decrement foretold, if there is one.
@@ -87,7 +87,7 @@ class NewtonCG:
         The decrement knows the pairs that count here. With features on very different scales other pairs may count a
         little further on; then the gradient is long, and the certificate says so.
         """
-        if 0.5 * float(point.gradient @ point.gradient) <= _SUSPICIOUS * point.value:
+        if point.gap() <= _SUSPICIOUS * point.value:
             return None
         line = point.toward(newton.direction)
         best, best_step = point, 0.0

@@ -304,13 +304,13 @@ class GramRidge:
         del start
         check_least_squares(objective)
         equations = NormalEquations.of(objective)
-        return self.finish(objective, equations, equations.solution(objective.penalty.strength), watch)
+        return self.finish(objective, equations, equations.solution(objective.weight_penalty.strength), watch)
 
     def finish(
         self, objective: RankingObjective, equations: NormalEquations, weights: Vector, watch: Watch | None
     ) -> Solution:
         """The solution that such weights are, with what was at 0 as its first line."""
-        gamma, journal = objective.penalty.strength, Journal(watch)
+        gamma, journal = objective.weight_penalty.strength, Journal(watch)
         for at, value in (
             (np.zeros_like(weights), 0.5 * equations.square),
             (weights, objective.at(weights).value),

@@ -85,7 +85,7 @@ class NuclearDual:
         self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
     ) -> NuclearSolution:
         """Minimise for an objective whose loss is the hinge; Ctrl-C ends it at the last point."""
-        if objective.loss != Hinge() or objective.penalty.strength != 1.0:
+        if objective.loss != Hinge() or objective.weight_penalty.strength != 1.0:
             raise LinrankError(
                 f"the dual is that of Hinge() with L2() on all pairs, not of {objective.loss} with {objective.penalty}."
             )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, offsets_from_sizes
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.objective.duality import ConvexDual, Dual
 from linrank.objective.pair_losses import LossAtScores
 from linrank.solvers import nuclear_dual_kernels as kernels
 from linrank.solvers.singular_values import Matrix
@@ -100,6 +101,8 @@ class OffsetHinge:
     r is the root of the pair's weight and q its query's weight. It is the hinge of a margin moved by 2 coupling b / r,
     with its corner rounded over 2 coupling C; b, the pair's anchor, is what alpha is held to. Least at alpha = b.
     """
+
+    dual: ClassVar[Dual] = ConvexDual()
 
     rectangles: Rectangles
     anchors: Vector

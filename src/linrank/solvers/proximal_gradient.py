@@ -1,4 +1,4 @@
-"""Accelerated proximal gradient (FISTA) for the squared hinge with an L1 penalty, stopped by its duality gap."""
+"""Accelerated proximal gradient (FISTA) for penalties with corners and bounds, stopped by the duality gap."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.errors import LinrankError
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.penalties import L1
-from linrank.solvers.duality import dual_value
+from linrank.objective.penalties import WeightPenalty
 from linrank.solvers.solution import Journal, Solution, Watch
 
 # K grows by doubling where it was too small, and is tried a little smaller each time: fewer pairs count as w grows.
@@ -30,7 +27,7 @@ def largest_l1(point_at_zero: EvaluatedPoint) -> float:
 
 @dataclass(frozen=True)
 class ProximalGradient:
-    """Minimises f(w) = C x the sum of the squared hinge + penalty(w); stops where the duality gap is <= tolerance x f.
+    """Minimises a smooth loss with a `WeightPenalty`; stops where the duality gap is at most `tolerance` x the value.
 
     Each step is w = shrunk(a - g(a) / (K d), 1 / (K d)) from a point a ahead of the last one (momentum). K is the
     Lipschitz constant of the gradient, found by backtracking, in units of d, the diagonal of the curvature at w = 0: so
@@ -40,7 +37,6 @@ class ProximalGradient:
     stops where every entry of the least subgradient is at most that. Either rule ends it.
     """
 
-    penalty: L1
     tolerance: float = 1e-4
     subgradient_tolerance: float = 0.0
     max_iterations: int = 10_000
@@ -49,8 +45,7 @@ class ProximalGradient:
     def minimize(
         self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
     ) -> Solution:
-        """Minimise the objective plus the penalty, from 0 unless told; Ctrl-C ends it at the last point."""
-        check_squared_hinge(objective)
+        """Minimise from 0 unless told; Ctrl-C ends it at the last point."""
         journal = Journal(watch, self.max_seconds)
         try:
             return self.continue_from(objective.start(start), journal)[0]
@@ -61,20 +56,19 @@ class ProximalGradient:
         """Minimise from a point that is evaluated already; also return the last point."""
         metric = _Metric.at(point)
         ahead, momentum = point, 1.0
-        value = point.value + self.penalty.value(point.weights)
+        value = point.value
         bound = -np.inf
         evaluations = 0
         for _ in range(self.max_iterations):
-            bound = max(bound, dual_value(point, self.penalty))
+            bound = max(bound, point.lower_bound())
             message, converged = self._note(point, value, bound, journal, evaluations, metric.K)
             if message:
                 return journal.solution(message, converged=converged), point
             trial, metric, evaluations = self._step(ahead, metric)
-            trial_value = trial.value + self.penalty.value(trial.weights)
-            if not self._is_lower(trial, trial_value, point, value, metric):
+            trial_value = trial.value
+            if not _is_lower(trial, point, metric):
                 if ahead is point:
-                    least = self.penalty.least_subgradient(point.weights, point.gradient)
-                    return journal.stalled(point, least), point
+                    return journal.stalled(point, point.least_subgradient), point
                 ahead, momentum = point, 1.0
                 continue
             moved = trial.weights - point.weights
@@ -86,42 +80,27 @@ class ProximalGradient:
                 ahead = point.objective.at(trial.weights + (momentum - 1.0) / following * moved)
                 evaluations += 1
             point, value, momentum = trial, trial_value, following
-        bound = max(bound, dual_value(point, self.penalty))
+        bound = max(bound, point.lower_bound())
         message, converged = self._note(point, value, bound, journal, evaluations, metric.K)
         return journal.solution(
             message or f"out of iterations (max_iter={self.max_iterations})", converged=converged
         ), point
 
-    def _is_lower(
-        self, trial: EvaluatedPoint, trial_value: float, point: EvaluatedPoint, value: float, metric: _Metric
-    ) -> bool:
-        """Whether a point has a lower value, or one that is equal but for rounding and a shorter subgradient.
-
-        Written so that a value too large for float64 counts as a rise.
-        """
-        if trial_value < value:
-            return True
-        if not trial_value <= value + _ROUNDING * abs(value):
-            return False
-        trial_least, least = (
-            self.penalty.least_subgradient(at.weights, at.gradient) / np.sqrt(metric.diagonal) for at in (trial, point)
-        )
-        return float(trial_least @ trial_least) < float(least @ least)
-
     def _step(self, ahead: EvaluatedPoint, metric: _Metric) -> tuple[EvaluatedPoint, _Metric, int]:
         """The proximal step from a point, with the least K tried that bounds the curvature along it."""
+        penalty = ahead.objective.weight_penalty
         K = _RELAX * metric.K
         evaluations = 0
         while True:
             steps = 1.0 / (K * metric.diagonal)
-            # (Adding 0 makes a negative zero, which shrinking may leave, a plain one.)
-            trial = ahead.objective.at(self.penalty.shrunk(ahead.weights - steps * ahead.gradient, steps) + 0.0)
+            trial = ahead.objective.at(penalty.shrunk(ahead.weights - steps * ahead.gradient, steps))
             evaluations += 1
             move = trial.weights - ahead.weights
             allowed = 0.5 * K * float(move @ (metric.diagonal * move))
             # Near the minimum values differ by their rounding. Gradients do not yet, and a change of theirs within the
             # allowed puts the value below the bound too, f being convex.
-            above = trial.value > ahead.value + float(ahead.gradient @ move) + allowed
+            change = _smooth_change(ahead, trial, penalty)
+            above = change > float(ahead.gradient @ move) + allowed
             if not (above and float((trial.gradient - ahead.gradient) @ move) > allowed):
                 return trial, _Metric(metric.diagonal, K), evaluations
             K *= _GROW
@@ -130,7 +109,7 @@ class ProximalGradient:
         self, point: EvaluatedPoint, value: float, bound: float, journal: Journal, evaluations: int, K: float
     ) -> tuple[str | None, bool]:
         """Write a line; return why to stop, and whether that is for having arrived."""
-        least = self.penalty.least_subgradient(point.weights, point.gradient)
+        least = point.least_subgradient
         gap = max(0.0, value - bound)
         stop = journal.note(
             point.weights, value, float(np.linalg.norm(least)), gap=gap, certified_gap=gap, inner=evaluations,
@@ -143,13 +122,23 @@ class ProximalGradient:
         return stop, False
 
 
-def check_squared_hinge(objective: RankingObjective) -> None:
-    """Refuse an objective whose duality gap would be another."""
-    if not isinstance(objective.loss, SquaredHinge) or objective.penalty.strength != 0.0:
-        raise LinrankError(
-            f"proximal gradient minimises the squared hinge with an L1 penalty, not {objective.loss} with "
-            f"{objective.penalty}. Make the objective with SquaredHinge() and L2(0.0)."
-        )
+def _is_lower(trial: EvaluatedPoint, point: EvaluatedPoint, metric: _Metric) -> bool:
+    """Whether a point has a lower value, or one that is equal but for rounding and a shorter subgradient.
+
+    Written so that a value too large for float64 counts as a rise.
+    """
+    if trial.value < point.value:
+        return True
+    if not trial.value <= point.value + _ROUNDING * abs(point.value):
+        return False
+    trial_least, least = (at.least_subgradient / np.sqrt(metric.diagonal) for at in (trial, point))
+    return float(trial_least @ trial_least) < float(least @ least)
+
+
+def _smooth_change(before: EvaluatedPoint, after: EvaluatedPoint, penalty: WeightPenalty) -> float:
+    """By how much the loss and the penalty's smooth part rise."""
+    corners = penalty.value_of_corners(after.weights) - penalty.value_of_corners(before.weights)
+    return after.value - before.value - corners
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Sparse weights by Newton's method: a smooth objective plus an L1 penalty, modelled with a sample's Hessian."""
+"""Newton's method for penalties with corners and bounds: the loss is modelled with a sample's Hessian."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.objective.penalties import L1, L2
+from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData, Sample
-from linrank.solvers.duality import dual_value
 from linrank.solvers.l1_model import minimum_of_model
 from linrank.solvers.newton_cg import MOST_FEATURES_IN_A_MATRIX, NewtonCG
 from linrank.solvers.solution import Journal, Solution, Watch
@@ -101,19 +100,16 @@ def _sampled(point: EvaluatedPoint, sample: Sample) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class ProximalNewton:
-    """Minimises f(w) + sum thresholds_j |w_j| for a smooth f; stops where the duality gap is `tolerance` x the value.
+    """Minimises a smooth loss with a `WeightPenalty`; stops where the duality gap is `tolerance` x the value.
 
-    Each step minimises a quadratic model of f plus the penalty by coordinate descent, and goes as far towards that as
-    lowers the objective. The model's Hessian is that of a sample of the data (of everything, where that is little), or
-    a diagonal for wide data. With `free`, only the features it marks may have a weight. With `curvature`, the first
-    step goes by what earlier runs have learnt of the Hessian.
+    Each step minimises a quadratic model of the loss plus the penalty by coordinate descent, and goes as far towards
+    that as lowers the objective. The model's Hessian is that of a sample of the data (of everything, where that is
+    little), or a diagonal for wide data. With `curvature`, the first step goes by what earlier runs have learnt of it.
     """
 
-    penalty: L1
     tolerance: float = 1e-6
     max_iterations: int = 500
     max_seconds: float = np.inf
-    free: NDArray[np.bool_] | None = None
     curvature: SecantHessian | None = None
 
     def minimize(
@@ -133,9 +129,8 @@ class ProximalNewton:
         highest, promised = -np.inf, -np.inf
         progress = _Progress()
         for number in range(self.max_iterations):
-            value = point.value + self.penalty.value(point.weights)
-            least = self._restricted(self.penalty.least_subgradient(point.weights, point.gradient))
-            highest = max(highest, self._dual_value(point))
+            value, least = point.value, point.least_subgradient
+            highest = max(highest, point.lower_bound())
             if number > 0 and value - highest > self.tolerance * value:
                 highest = max(highest, self._dual_value_of_parts(point, curvature.at(point), value))
             gap = max(0.0, value - highest)
@@ -164,27 +159,20 @@ class ProximalNewton:
             point = moved
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
 
-    def _dual_value(self, point: EvaluatedPoint) -> float:
-        return dual_value(point, self.penalty, self.free)
-
     def _model_minimum(
         self, point: EvaluatedPoint, hessian: NDArray[np.float64] | None, damping: Vector | float = 0.0
     ) -> Vector:
         """Where the penalty plus the quadratic model is least, with the loss's Hessian and a diagonal added to it."""
-        n = point.objective.data.n_features
-        thresholds = np.broadcast_to(np.asarray(self.penalty.thresholds, dtype=np.float64), n)
-        free = np.ones(n, dtype=bool) if self.free is None else self.free
+        penalty = point.objective.weight_penalty
         if hessian is None:
             curvature = damping + point.crude_hessian_diagonal()
             # A feature without curvature has no slope either.
-            steps = np.divide(1.0, curvature, out=np.zeros(n), where=curvature > 0.0)
-            moved = self.penalty.shrunk(point.weights - point.gradient * steps, steps)
-            return np.where(free & (curvature > 0.0), moved, 0.0)
+            steps = np.divide(1.0, curvature, out=np.zeros(len(point.weights)), where=curvature > 0.0)
+            moved = penalty.shrunk(point.weights - point.gradient * steps, steps)
+            return np.where(curvature > 0.0, moved, penalty.within(np.zeros_like(moved)))
         model = hessian.copy()
-        model[np.diag_indices_from(model)] += damping + point.objective.penalty.curvature(point.weights)
-        weights = np.where(free, point.weights, 0.0)
-        slopes = point.gradient + model @ (weights - point.weights)
-        return minimum_of_model(model, slopes, thresholds, free, weights)
+        model[np.diag_indices_from(model)] += damping + penalty.curvature(point.weights)
+        return minimum_of_model(model, point.gradient.copy(), penalty, point.weights.copy())
 
     def _dual_value_of_parts(self, point: EvaluatedPoint, hessian: NDArray[np.float64] | None, value: float) -> float:
         """A dual value for which the pairs of a few shards are taken at weights of their own.
@@ -215,7 +203,7 @@ class ProximalNewton:
             others = mixed.loss_gradient - moved.loss_gradient
             along = others @ (point.weights - moved.weights) / (mixed.loss_gradient @ mixed.loss_gradient)
             equal = replace(mixed, weights=moved.weights + along * mixed.loss_gradient)
-            highest = max(highest, self._dual_value(equal))
+            highest = max(highest, equal.dual_value())
             if value - highest <= self.tolerance * value:
                 break
         return highest
@@ -226,12 +214,13 @@ class ProximalNewton:
         direction = target - point.weights
         curved = hessian @ direction + point.objective.penalty.curvature(point.weights) * direction
         below = float((point.gradient + 0.5 * curved) @ direction)
-        return self.penalty.value(point.weights) - self.penalty.value(target) - below
+        corners = point.objective.weight_penalty.value_of_corners
+        return corners(point.weights) - corners(target) - below
 
     def _promised(self, point: EvaluatedPoint, target: Vector) -> float:
         """The change of the objective that the slopes at the point promise for the target: negative."""
         # Feature by feature: the difference of two sums would lose what is left near the minimum.
-        changes = self.penalty.thresholds * (np.abs(target) - np.abs(point.weights))
+        changes = point.objective.weight_penalty.thresholds * (np.abs(target) - np.abs(point.weights))
         return float(np.sum(point.gradient * (target - point.weights) + changes))
 
     def _toward(
@@ -244,7 +233,7 @@ class ProximalNewton:
         step = 1.0
         for _ in range(_MOST_HALVINGS):
             trial = point.objective.at(point.weights + step * direction if step < 1.0 else target)
-            reached = trial.value + self.penalty.value(trial.weights)
+            reached = trial.value
             if reached <= value + _SUFFICIENT * step * promised:
                 return trial, step
             # Near the minimum values differ by their rounding, and slopes do not yet. The objective is convex: where it
@@ -259,10 +248,7 @@ class ProximalNewton:
     def _slope_to(self, trial: EvaluatedPoint, direction: Vector) -> float:
         """The objective's derivative along a direction, where it comes to the trial from."""
         signs = np.where(trial.weights != 0.0, np.sign(trial.weights), -np.sign(direction))
-        return float((trial.gradient + self.penalty.thresholds * signs) @ direction)
-
-    def _restricted(self, subgradient: Vector) -> Vector:
-        return subgradient if self.free is None else np.where(self.free, subgradient, 0.0)
+        return float((trial.gradient + trial.objective.weight_penalty.thresholds * signs) @ direction)
 
 
 class _Progress:

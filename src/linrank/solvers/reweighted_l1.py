@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.objective.concave_penalties import ConcavePenalty, tangent
+from linrank.errors import LinrankError
+from linrank.objective.concave_penalties import ConcavePenalty
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1
-from linrank.solvers.proximal_gradient import ProximalGradient, check_squared_hinge, largest_l1
+from linrank.solvers.proximal_gradient import ProximalGradient, largest_l1
 from linrank.solvers.solution import Journal, Solution, Watch
 
 # An inner problem begins as far from its first-order condition as the whole is, and is solved until this share is left.
@@ -19,7 +20,7 @@ _LEFT = 0.1
 
 @dataclass(frozen=True)
 class ReweightedL1:
-    """Minimises C x the sum of the squared hinge + a concave penalty; stops where the first-order condition holds.
+    """Minimises a smooth loss with a concave penalty; stops where the first-order condition holds.
 
     What is measured is the largest entry of the least subgradient: |g_j + sign(w_j) p'(|w_j|)| where w_j is not zero,
     max(0, |g_j| - p'(0)) where it is. It must be at most `tolerance` x max_j |g_j| at w = 0. The problem is not convex:
@@ -29,7 +30,6 @@ class ReweightedL1:
     below the concave one and touches it there, so the objective never rises.
     """
 
-    penalty: ConcavePenalty
     tolerance: float = 1e-4
     max_iterations: int = 100
     max_seconds: float = np.inf
@@ -37,12 +37,12 @@ class ReweightedL1:
     def minimize(
         self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
     ) -> Solution:
-        """Minimise the objective plus the penalty, from the L1 solution unless told; Ctrl-C ends at the last point."""
-        check_squared_hinge(objective)
+        """Minimise with a concave penalty, from the L1 solution unless told; Ctrl-C ends it at the last point."""
         journal = Journal(watch, self.max_seconds)
         try:
             if start is None:
-                start = ProximalGradient(L1(self.penalty.strength)).minimize(objective).weights
+                convex = objective.with_penalty(L1(_concave(objective).strength))
+                start = ProximalGradient().minimize(convex).weights
             top = largest_l1(objective.start())
             return self._run(objective.start(start), top, journal)
         except KeyboardInterrupt:
@@ -57,11 +57,11 @@ class ReweightedL1:
             if stop:
                 return journal.solution(stop)
             # The gap is no rule here: a feature beyond MCP's knee is free, and the dual point shrinks to nothing.
-            solver = ProximalGradient(
-                tangent(self.penalty, point.weights), tolerance=0.0, subgradient_tolerance=_LEFT * distance
-            )
-            before = point.weights
-            solution, point = solver.continue_from(point, Journal(max_seconds=self.max_seconds))
+            solver = ProximalGradient(tolerance=0.0, subgradient_tolerance=_LEFT * distance)
+            before, penalty = point.weights, _concave(point.objective)
+            touching = point.with_penalty(penalty.tangent(before))
+            solution, point = solver.continue_from(touching, Journal(max_seconds=self.max_seconds))
+            point = point.with_penalty(penalty)
             inner = solution.inner_iterations
             if np.array_equal(point.weights, before):
                 return journal.stalled(point, least)
@@ -71,10 +71,15 @@ class ReweightedL1:
     def _note(
         self, point: EvaluatedPoint, top: float, journal: Journal, inner: int
     ) -> tuple[Vector, float, str | None]:
-        least = tangent(self.penalty, point.weights).least_subgradient(point.weights, point.gradient)
+        least = point.least_subgradient
         distance = float(np.max(np.abs(least)))
-        value = point.value + self.penalty.value(point.weights)
         return least, distance, journal.note(
-            point.weights, value, float(np.linalg.norm(least)), gap=np.inf, certified_gap=np.inf, inner=inner, step=1.0,
-            shown=distance / top if top > 0.0 else 0.0,
+            point.weights, point.value, float(np.linalg.norm(least)), gap=np.inf, certified_gap=np.inf, inner=inner,
+            step=1.0, shown=distance / top if top > 0.0 else 0.0,
         )  # fmt: skip
+
+
+def _concave(objective: RankingObjective) -> ConcavePenalty:
+    if not isinstance(objective.penalty, ConcavePenalty):
+        raise LinrankError(f"a concave penalty is wanted, such as MCP, not {objective.penalty}.")
+    return objective.penalty

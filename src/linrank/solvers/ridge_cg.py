@@ -65,7 +65,7 @@ class RidgeCG:
         self, point: EvaluatedPoint, diagonal: Vector, journal: Journal, most: int
     ) -> tuple[Vector, int, str | None]:
         """Conjugate gradients from a point: weights, steps taken, and why to stop beside convergence."""
-        gamma, weights, value = point.objective.penalty.strength, point.weights, point.value
+        gamma, weights, value = point.objective.weight_penalty.strength, point.weights, point.value
         residual = -point.gradient
         conditioned = residual / diagonal
         direction = conditioned.copy()
@@ -107,7 +107,7 @@ def hessian_diagonal(objective: RankingObjective) -> Vector:
             squares = data.executor.total(_squares_of_chunk, *columns)
             sums = data.executor.total(_sums_of_chunk, *columns)
             total += scale * np.maximum(squares - sums * sums / mass, _LEAST_SHARE * squares)
-    return objective.penalty.strength + objective.C * total
+    return objective.weight_penalty.strength + objective.C * total
 
 
 def _diagonal_of_shard(shard: Shard, *, by_pair: bool) -> Vector:

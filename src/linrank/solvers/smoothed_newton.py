@@ -78,8 +78,7 @@ class SmoothedNewton:
 
 
 def _bounds(point: EvaluatedPoint) -> tuple[float, float]:
-    """The hinge objective at the point, and the dual's value at the point that its slopes make."""
-    C, weights = point.objective.C, point.weights
-    dual_weights = weights - point.gradient
-    upper = 0.5 * float(weights @ weights) + C * point.sums["sharp"]
-    return upper, C * point.sums["sharp_dual"] - 0.5 * float(dual_weights @ dual_weights)
+    """The objective with its corners at the point, and the dual's value at the point that its slopes make."""
+    C, penalty = point.objective.C, point.objective.penalty
+    upper = penalty.value(point.weights) + C * point.sums["sharp"]
+    return upper, C * point.sums["sharp_dual"] - penalty.conjugate(-C * point.loss_gradient)

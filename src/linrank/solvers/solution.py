@@ -126,9 +126,9 @@ class Journal:
     def note_smooth(
         self, point: EvaluatedPoint, *, gap: float | None = None, inner: int, step: float, shown: float | None = None
     ) -> str | None:
-        """Add a line for a point of a smooth objective, whose certified gap is |gradient|² / 2."""
+        """Add a line for a point of a smooth objective."""
         norm = float(np.linalg.norm(point.gradient))
-        certified = 0.5 * norm * norm
+        certified = point.gap()
         gap = certified if gap is None else gap
         return self.note(
             point.weights, point.value, norm, gap=gap, certified_gap=certified, inner=inner, step=step, shown=shown

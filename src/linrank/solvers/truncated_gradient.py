@@ -21,16 +21,16 @@ class TruncatedGradient:
     """w <- w - rate x gradient; every `truncate_every`-th time then |w_j| <- max(0, |w_j| - rate x l1), all j.
 
     Sun et al. (2009), Algorithm 1: l1 is its g, rate its eta, `truncate_every` its K. What it descends on is
-    f(w) = loss(w) + l1 / K |w|_1, for a truncation comes once in K steps. It stops where a round of K steps has moved
-    the weights, for each unit of rate, by at most `tolerance` times what the first round did: with K = 1 that is the
-    length of (w - w_next) / rate, which is zero exactly where zero is a subgradient of f.
+    f(w) = loss(w) + l1 / K |w|_1, for a truncation comes once in K steps: so the objective's penalty is L1(l1 / K). It
+    stops where a round of K steps has moved the weights, for each unit of rate, by at most `tolerance` times what the
+    first round did: with K = 1 that is the length of (w - w_next) / rate, which is zero exactly where zero is a
+    subgradient of f.
 
     A loss may change from step to step, as weights of pairs frozen at each sort do; its curvature must then bound that
     of the frozen loss. Where f has risen after a step d, the step stands if rate x d.H d <= d.d for that bound H: then
     the frozen loss and the penalty have not risen together. Otherwise the rate is halved, for good.
     """
 
-    l1: float
     rate: float = 1e-3
     truncate_every: int = 1
     tolerance: float = 1e-2
@@ -58,7 +58,7 @@ class TruncatedGradient:
             if stop:
                 return journal.solution(stop)
             truncating = number % self.truncate_every == 0
-            point, rate = _step(point, rate, L1(self.l1 if truncating else 0.0))
+            point, rate = _step(point, rate, self.truncate_every if truncating else 0)
             of_round += rate
             if truncating:
                 paces.append(float(np.linalg.norm(point.weights - before)) / of_round)
@@ -69,21 +69,25 @@ class TruncatedGradient:
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
 
     def _note(self, journal: Journal, point: EvaluatedPoint, paces: list[float], rate: float) -> str | None:
-        value = point.value + L1(self.l1 / self.truncate_every).value(point.weights)
         pace, share = (paces[-1], paces[-1] / max(paces[0], np.finfo(float).tiny)) if paces else (np.inf, 1.0)
         # rate x pace^2 / 2 is what a safe step is sure to take off the frozen objective; no bound on f is known.
         return journal.note(
-            point.weights, value, pace, gap=0.5 * rate * pace * pace, certified_gap=np.inf, inner=0, step=rate,
+            point.weights, point.value, pace, gap=0.5 * rate * pace * pace, certified_gap=np.inf, inner=0, step=rate,
             shown=share,
         )  # fmt: skip
 
 
-def _step(point: EvaluatedPoint, rate: float, penalty: L1) -> tuple[EvaluatedPoint, float]:
-    """The next point, and the rate that led there."""
-    here = point.value + penalty.value(point.weights)
+def _step(point: EvaluatedPoint, rate: float, times: int) -> tuple[EvaluatedPoint, float]:
+    """The next point, truncated by so many times the penalty, and the rate that led there."""
+    penalty = point.objective.weight_penalty
+    whole = L1(float(times), np.broadcast_to(penalty.thresholds, point.weights.shape))
+
+    def value(at: EvaluatedPoint) -> float:
+        return at.value - penalty.value_of_corners(at.weights) + whole.value_of_corners(at.weights)
+
     while True:
-        ahead = point.objective.at(penalty.shrunk(point.weights - rate * point.gradient, rate))
-        if ahead.value + penalty.value(ahead.weights) <= here:
+        ahead = point.objective.at(whole.shrunk(point.weights - rate * point.gradient, rate))
+        if value(ahead) <= value(point):
             return ahead, rate
         change = ahead.weights - point.weights
         # Reached at 1 / the largest eigenvalue of the bound, if not before; rounding must not keep it from being met.
