@@ -76,6 +76,11 @@ class RankingObjective:
         return getattr(self.loss, "compares", "pairs")
 
     @property
+    def is_separable(self) -> bool:
+        """Whether the penalty is a sum over features."""
+        return isinstance(self.penalty, WeightPenalty)
+
+    @property
     def weight_penalty(self) -> WeightPenalty:
         """The penalty, for a solver that needs a sum over features."""
         if not isinstance(self.penalty, WeightPenalty):

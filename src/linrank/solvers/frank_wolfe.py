@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.errors import LinrankError
 from linrank.objective.l1_ball import L1Ball
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_loss
 
 # The line search ends where the slope is this share of the first one: what is lost of its gain is the square of that.
 _FLAT = 1e-3
@@ -18,7 +18,7 @@ _MOST_TRIES = 50
 
 
 @dataclass(frozen=True)
-class FrankWolfe:
+class FrankWolfe(Solver):
     """Minimises a smooth loss over an `L1Ball`, |w|_1 <= radius; stops at a duality gap of `tolerance` x f.
 
     The gap is g.(w - v), with g the gradient at w and v = -radius sign(g_j) e_j, j being the feature with the largest
@@ -30,17 +30,15 @@ class FrankWolfe:
     max_iterations: int = 10_000
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise from a point of the ball, 0 unless told; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            return self._run(objective.start(start), journal)
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        if not isinstance(objective.penalty, L1Ball):
+            return f"the penalty must be an L1Ball, not {objective.penalty}."
+        return wants_smooth_loss(objective)
 
-    def _run(self, point: EvaluatedPoint, journal: Journal) -> Solution:
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        return self._descend(objective.start(start), journal)
+
+    def _descend(self, point: EvaluatedPoint, journal: Journal) -> Solution:
         step, tries = 0.0, 0
         for _ in range(self.max_iterations):
             direction = self._to_the_vertex(point)
@@ -59,8 +57,7 @@ class FrankWolfe:
 
     def _to_the_vertex(self, point: EvaluatedPoint) -> Vector:
         ball = point.objective.penalty
-        if not isinstance(ball, L1Ball):
-            raise LinrankError(f"the penalty of Frank-Wolfe is an L1 ball, not {ball}.")
+        assert isinstance(ball, L1Ball), "others are refused"
         return ball.vertex(-point.gradient) - point.weights
 
     def _note(

@@ -14,6 +14,7 @@ from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import LossAtScores
 from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solver import wants_smooth_penalty
 
 # Too large an upper eigenvalue costs its square root in iterations, too small a one everything.
 _HEADROOM = 1.02
@@ -31,14 +32,21 @@ _RECENT = 4
 STREAM_MOMENTUM = 0.5
 
 
-def check_least_squares(objective: RankingObjective) -> None:
-    """Refuse other losses, whose curvature is not the same everywhere, and objectives that are not strongly convex."""
+def wants_least_squares(objective: RankingObjective) -> str | None:
+    """Why other losses, whose curvature changes from point to point, and other penalties are refused."""
     if not isinstance(objective.loss, LeastSquares):
-        raise LinrankError(f"this solver is for least squares, not for {objective.loss}. Use NewtonCG.")
-    if not objective.weight_penalty.strength > 0.0:
-        raise LinrankError(
-            f"gamma={objective.weight_penalty.strength}; use a positive number: it makes the solution unique."
-        )
+        return f"this solver is for least squares, not for {objective.loss}. Use NewtonCG."
+    reason = wants_smooth_penalty(objective)
+    if reason is None and not objective.weight_penalty.strength > 0.0:
+        return f"gamma={objective.weight_penalty.strength}; use a positive number: it makes the solution unique."
+    return reason
+
+
+def check_least_squares(objective: RankingObjective) -> None:
+    """Raise for what is refused."""
+    reason = wants_least_squares(objective)
+    if reason is not None:
+        raise LinrankError(reason)
 
 
 def certified_gap(point: EvaluatedPoint) -> float:

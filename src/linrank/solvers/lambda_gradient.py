@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.objective.logistic_pairs import NDCGWeightedLogistic
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_penalty
 
 # Many points rank the data alike, and their measures differ by rounding.
 _EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class LambdaGradient:
+class LambdaGradient(Solver):
     """w <- w - step x gradient; stops where |gradient| is at most `tolerance` x |gradient at 0|.
 
     The loss changes from point to point, as pair weights frozen at each sort do; its curvature H must be that of a
@@ -33,18 +35,21 @@ class LambdaGradient:
     max_iterations: int = 300
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Descend from `start`, or from zero; Ctrl-C ends it, with the best point so far."""
-        journal = Journal(watch, self.max_seconds)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        if not isinstance(objective.loss, NDCGWeightedLogistic):
+            return f"it follows the NDCG of the loss, and {objective.loss} has none. Use NewtonCG."
+        return wants_smooth_penalty(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         best = _Best()
+        origin = objective.start()
+        point = origin if start is None else objective.start(start)
         try:
-            origin = objective.start()
-            point = origin if start is None else objective.start(start)
-            return best.of(self._descend(point, float(np.linalg.norm(origin.gradient)), journal, best))
+            ended = self._descend(point, float(np.linalg.norm(origin.gradient)), journal, best)
         except KeyboardInterrupt:
-            return best.of(journal.solution("interrupted", interrupted=True))
+            # The best point, which need not be the last.
+            ended = journal.solution("interrupted", interrupted=True)
+        return best.of(ended)
 
     def _descend(self, point: EvaluatedPoint, first_norm: float, journal: Journal, best: _Best) -> Solution:
         for number in range(self.max_iterations + 1):

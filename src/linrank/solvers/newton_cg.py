@@ -12,7 +12,8 @@ from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.placement import PlacedData, Sample
 from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
 from linrank.solvers.line_search import advance
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty
 
 # An explicit Hessian of this many features takes 32 MB and a fraction of a second to factor.
 MOST_FEATURES_IN_A_MATRIX = 2000
@@ -27,7 +28,7 @@ _RUNG = 8
 
 
 @dataclass(frozen=True)
-class NewtonCG:
+class NewtonCG(Solver):
     """Stops where the Newton decrement says that (f - min f) / f is at most `tolerance`.
 
     With `certified`, it stops where the duality gap, which is never less than f - min f, is at most `tolerance` x f.
@@ -44,16 +45,12 @@ class NewtonCG:
     sample_share: float = 0.02
     max_products: int = 250
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise a smooth objective; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            weights = self.start_from_samples(objective) if start is None else start
-            return self.continue_from(objective.start(weights), journal)[0]
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_smooth_loss(objective) or wants_smooth_penalty(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        weights = self.start_from_samples(objective, journal) if start is None else start
+        return self.continue_from(objective.start(weights), journal)[0]
 
     def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""
@@ -123,7 +120,7 @@ class NewtonCG:
         wanted = max(self.sample_share * documents, 10 * n, _FREE_MULTIPLICATIONS / (n * n))
         return int(min(wanted, affordable))
 
-    def start_from_samples(self, objective: RankingObjective) -> Vector:
+    def start_from_samples(self, objective: RankingObjective, journal: Journal | None = None) -> Vector:
         """The solution of a sample of the data, which itself starts from the solution of a smaller one."""
         data = objective.data
         wanted = data.n_documents // _RUNG
@@ -136,8 +133,11 @@ class NewtonCG:
         smaller = replace(objective, data=sample.placed(data))
         # A sample of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
         loose = replace(self, tolerance=max(self.tolerance, 0.1 * data.n_features / wanted))
-        start = smaller.at(loose.start_from_samples(smaller))
-        return loose.continue_from(start, Journal(max_seconds=self.max_seconds))[0].weights
+        start = smaller.at(loose.start_from_samples(smaller, journal))
+        found = loose.continue_from(start, Journal(max_seconds=self.max_seconds))[0].weights
+        if journal is not None:
+            journal.so_far = found
+        return found
 
 
 def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditioner:

@@ -9,7 +9,8 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import WeightPenalty
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penalty
 
 # K grows by doubling where it was too small, and is tried a little smaller each time: fewer pairs count as w grows.
 _GROW, _RELAX = 2.0, 0.9
@@ -26,7 +27,7 @@ def largest_l1(point_at_zero: EvaluatedPoint) -> float:
 
 
 @dataclass(frozen=True)
-class ProximalGradient:
+class ProximalGradient(Solver):
     """Minimises a smooth loss with a `WeightPenalty`; stops where the duality gap is at most `tolerance` x the value.
 
     Each step is w = shrunk(a - g(a) / (K d), 1 / (K d)) from a point a ahead of the last one (momentum). K is the
@@ -42,15 +43,11 @@ class ProximalGradient:
     max_iterations: int = 10_000
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise from 0 unless told; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            return self.continue_from(objective.start(start), journal)[0]
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_smooth_loss(objective) or wants_weight_penalty(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        return self.continue_from(objective.start(start), journal)[0]
 
     def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""

@@ -13,7 +13,8 @@ from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData, Sample
 from linrank.solvers.l1_model import minimum_of_model
 from linrank.solvers.newton_cg import MOST_FEATURES_IN_A_MATRIX, NewtonCG
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penalty
 
 _SUFFICIENT = 1e-2
 _MOST_HALVINGS = 3
@@ -99,7 +100,7 @@ def _sampled(point: EvaluatedPoint, sample: Sample) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class ProximalNewton:
+class ProximalNewton(Solver):
     """Minimises a smooth loss with a `WeightPenalty`; stops where the duality gap is `tolerance` x the value.
 
     Each step minimises a quadratic model of the loss plus the penalty by coordinate descent, and goes as far towards
@@ -112,15 +113,11 @@ class ProximalNewton:
     max_seconds: float = np.inf
     curvature: SecantHessian | None = None
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise from a starting point, or from zero; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            return self.continue_from(objective.start(start), journal)[0]
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_smooth_loss(objective) or wants_weight_penalty(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        return self.continue_from(objective.start(start), journal)[0]
 
     def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.errors import LinrankError
 from linrank.objective.concave_penalties import ConcavePenalty
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1
 from linrank.solvers.proximal_gradient import ProximalGradient, largest_l1
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_loss
 
 # An inner problem begins as far from its first-order condition as the whole is, and is solved until this share is left.
 _LEFT = 0.1
 
 
 @dataclass(frozen=True)
-class ReweightedL1:
+class ReweightedL1(Solver):
     """Minimises a smooth loss with a concave penalty; stops where the first-order condition holds.
 
     What is measured is the largest entry of the least subgradient: |g_j + sign(w_j) p'(|w_j|)| where w_j is not zero,
@@ -34,21 +34,19 @@ class ReweightedL1:
     max_iterations: int = 100
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise with a concave penalty, from the L1 solution unless told; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            if start is None:
-                convex = objective.with_penalty(L1(_concave(objective).strength))
-                start = ProximalGradient().minimize(convex).weights
-            top = largest_l1(objective.start())
-            return self._run(objective.start(start), top, journal)
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        if not isinstance(objective.penalty, ConcavePenalty):
+            return f"the penalty must be a concave one, such as MCP, not {objective.penalty}."
+        return wants_smooth_loss(objective)
 
-    def _run(self, point: EvaluatedPoint, top: float, journal: Journal) -> Solution:
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        if start is None:
+            convex = objective.with_penalty(L1(_concave(objective).strength))
+            start = ProximalGradient().minimize(convex).weights
+        top = largest_l1(objective.start())
+        return self._descend(objective.start(start), top, journal)
+
+    def _descend(self, point: EvaluatedPoint, top: float, journal: Journal) -> Solution:
         inner = 0
         for _ in range(self.max_iterations):
             least, distance, stop = self._note(point, top, journal, inner)
@@ -80,6 +78,5 @@ class ReweightedL1:
 
 
 def _concave(objective: RankingObjective) -> ConcavePenalty:
-    if not isinstance(objective.penalty, ConcavePenalty):
-        raise LinrankError(f"a concave penalty is wanted, such as MCP, not {objective.penalty}.")
+    assert isinstance(objective.penalty, ConcavePenalty), "others are refused"
     return objective.penalty

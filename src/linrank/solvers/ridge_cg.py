@@ -10,8 +10,9 @@ from linrank.arrays import Vector
 from linrank.dataset.features import Features
 from linrank.objective.least_squares import Centring
 from linrank.objective.objective import EvaluatedPoint, RankingObjective, Shard
-from linrank.solvers.heavy_ball import certified_gap, check_least_squares
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.heavy_ball import certified_gap, wants_least_squares
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver
 
 # A diagonal entry below this share of the sum of squares it is the centred part of is rounding.
 _LEAST_SHARE = 1e-9
@@ -20,7 +21,7 @@ _RUN_OUT = 1e-26
 
 
 @dataclass(frozen=True)
-class RidgeCG:
+class RidgeCG(Solver):
     """Stops where |gradient|² / (2 gamma), which is never less than F - min F, is at most `tolerance` x F.
 
     Preconditioned with the diagonal of the Hessian. The gradient is updated step by step, and computed anew at the end;
@@ -31,17 +32,11 @@ class RidgeCG:
     max_iterations: int = 10_000
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise from 0 unless told; Ctrl-C ends it at the last point."""
-        check_least_squares(objective)
-        journal = Journal(watch, self.max_seconds)
-        try:
-            point = objective.start(start)
-            return self._descend(point, hessian_diagonal(objective), journal)
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_least_squares(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        return self._descend(objective.start(start), hessian_diagonal(objective), journal)
 
     def _descend(self, point: EvaluatedPoint, diagonal: Vector, journal: Journal) -> Solution:
         stop, lowest, left = None, np.inf, self.max_iterations
@@ -57,11 +52,11 @@ class RidgeCG:
             if stop:
                 return journal.solution(stop)
             lowest = gap
-            weights, steps, stop = self._run(point, diagonal, journal, left)
+            weights, steps, stop = self._conjugate_gradients(point, diagonal, journal, left)
             left -= steps
             point = point.objective.at(weights)
 
-    def _run(
+    def _conjugate_gradients(
         self, point: EvaluatedPoint, diagonal: Vector, journal: Journal, most: int
     ) -> tuple[Vector, int, str | None]:
         """Conjugate gradients from a point: weights, steps taken, and why to stop beside convergence."""

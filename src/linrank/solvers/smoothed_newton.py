@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.proximal_newton import ProximalNewton
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_weight_penalty
 
 _FIRST_WIDTH = 1.0
 _SHRINK = 0.25
 _LEAST_WIDTH = 1e-9
 _EXACT = 1e-22
+# The gap of a penalty with corners is a difference of values: it cannot be told below their rounding.
+_EXACT_WITH_CORNERS = 1e-9
 
 
 @dataclass(frozen=True)
-class SmoothedNewton:
-    """Minimises w.w / 2 + C x a loss with corners, such as the hinge; stops at a duality gap of `tolerance` x f.
+class SmoothedNewton(Solver):
+    """Minimises a loss with corners, such as the hinge, and a penalty; stops at a duality gap of `tolerance` x f.
 
     The slopes of the rounded hinge, times C, are a feasible point of the dual: max over 0 <= a <= C of
     sum a - |sum a_ij (x_i - x_j)|² / 2. So every width gives an upper and a lower bound on the least value.
@@ -29,15 +33,10 @@ class SmoothedNewton:
     max_iterations: int = 100
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise an objective whose loss can be `smoothed`; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            return self._run(objective, start, journal)
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        if not hasattr(objective.loss, "smoothed"):
+            return f"{objective.loss} has no corners to round. Use NewtonCG, or ProximalNewton."
+        return wants_weight_penalty(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         width = _FIRST_WIDTH
@@ -47,17 +46,15 @@ class SmoothedNewton:
         share = 1.0
         while width >= _LEAST_WIDTH:
             # No more exact than the corner's roundness is worth, and than is asked for in the end.
-            newton = NewtonCG(
-                max(0.02 * share, 0.2 * self.tolerance), certified=True, max_iterations=self.max_iterations
-            )
+            newton = self._inner(objective, max(0.02 * share, 0.2 * self.tolerance))
             smooth = objective.with_loss(objective.loss.smoothed(width))  # type: ignore[attr-defined]
-            if weights is None:
-                weights = newton.start_from_samples(smooth)
-            solved, point = newton.continue_from(smooth.at(weights), Journal(max_seconds=self.max_seconds))
+            if weights is None and isinstance(newton, NewtonCG):
+                weights = newton.start_from_samples(smooth, journal)
+            solved, point = newton.continue_from(smooth.start(weights), Journal(max_seconds=self.max_seconds))
             upper, lower = _bounds(point)
             if upper - max(highest, lower) <= self.tolerance * upper:
                 # The last corner is solved to the end, so that the answer does not depend on the way here.
-                polish = replace(newton, tolerance=_EXACT)
+                polish = self._inner(objective, _EXACT)
                 solved, point = polish.continue_from(point, Journal(max_seconds=self.max_seconds))
                 upper, lower = _bounds(point)
             weights = solved.weights
@@ -75,6 +72,12 @@ class SmoothedNewton:
                 return journal.solution(stop)
             width *= _SHRINK
         return journal.solution("the hinge's corner cannot be made sharper in float64")
+
+    def _inner(self, objective: RankingObjective, tolerance: float) -> NewtonCG | ProximalNewton:
+        """What minimises the rounded loss with the objective's penalty, to a certified gap."""
+        if objective.weight_penalty.is_smooth:
+            return NewtonCG(tolerance, certified=True, max_iterations=self.max_iterations)
+        return ProximalNewton(max(tolerance, _EXACT_WITH_CORNERS), max_iterations=self.max_iterations)
 
 
 def _bounds(point: EvaluatedPoint) -> tuple[float, float]:

@@ -99,6 +99,12 @@ class Journal:
         self._weights: Vector | None = None
         self._gap = np.inf
         self._certified_gap = np.inf
+        self.so_far: Vector | None = None
+        """Weights found before there is a point of the whole data to note."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._lines
 
     def note(
         self, weights: Vector, value: float, gradient_norm: float, *, gap: float, certified_gap: float, inner: int,

@@ -8,7 +8,8 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty
 
 # Lin, Weng & Keerthi (2008), the constants of their trust region: when a step is taken, and how the radius changes.
 _TAKE, _POOR, _GOOD = 1e-4, 0.25, 0.75
@@ -18,26 +19,22 @@ _INNER_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
-class TRON:
+class TRON(Solver):
     """Stops where |gradient| is at most `tolerance` x |gradient at 0|, the rule of the paper and of LIBLINEAR."""
 
     tolerance: float = 1e-3
     max_iterations: int = 1000
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise a smooth objective; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            origin = objective.start()
-            point = origin if start is None else objective.start(start)
-            return self._run(point, float(np.linalg.norm(origin.gradient)), journal)
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_smooth_loss(objective) or wants_smooth_penalty(objective)
 
-    def _run(self, point: EvaluatedPoint, first_norm: float, journal: Journal) -> Solution:
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        origin = objective.start()
+        point = origin if start is None else objective.start(start)
+        return self._descend(point, float(np.linalg.norm(origin.gradient)), journal)
+
+    def _descend(self, point: EvaluatedPoint, first_norm: float, journal: Journal) -> Solution:
         radius = float(np.linalg.norm(point.gradient))
         inner, ratio = 0, 1.0
         for number in range(self.max_iterations):

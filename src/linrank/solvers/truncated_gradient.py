@@ -10,14 +10,15 @@ from linrank.arrays import Vector
 from linrank.errors import left_float64
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penalty
 
 # With features up to 1e30 the curvature, whose inverse is a rate that is short enough, stays far below its inverse.
 _LEAST_RATE = 1e-200
 
 
 @dataclass(frozen=True)
-class TruncatedGradient:
+class TruncatedGradient(Solver):
     """w <- w - rate x gradient; every `truncate_every`-th time then |w_j| <- max(0, |w_j| - rate x l1), all j.
 
     Sun et al. (2009), Algorithm 1: l1 is its g, rate its eta, `truncate_every` its K. What it descends on is
@@ -37,17 +38,13 @@ class TruncatedGradient:
     max_iterations: int = 1000
     max_seconds: float = np.inf
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Descend from `start`, or from zero; Ctrl-C ends it at the last point."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            # What is not finite is refused where it is noted.
-            with np.errstate(over="ignore", invalid="ignore"):
-                return self._descend(objective.start(start), journal)
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_smooth_loss(objective) or wants_weight_penalty(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        # What is not finite is refused where it is noted.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._descend(objective.start(start), journal)
 
     def _descend(self, point: EvaluatedPoint, journal: Journal) -> Solution:
         rate, of_round = self.rate, 0.0

@@ -60,7 +60,7 @@ def curves(data: RankingDataset, C: float, *, max_seconds: float = 15.0) -> Curv
             objective = _objective(data, C, executor, over)
             # What is compiled and placed at the first use is not what is compared.
             objective.at(np.zeros(data.n_features)).gradient.sum()
-            history = solver.minimize(objective).history  # type: ignore[attr-defined]
+            history = solver.minimize(objective).history
             points = np.array([(line.seconds, line.value) for line in history])
             made[name] = (points[:, 0], np.maximum((points[:, 1] - least) / least, _FLOOR))
         return made
