@@ -27,6 +27,13 @@ class ListNet(SmoothRanker):
         Weight of the loss, which is a sum over queries.
     penalty : {"l2", "l1"}, default="l2"
         `w.w / 2` or `|w|_1`.
+    solver : {"newton", "proximal-newton", "proximal-gradient", "tron"}, default=None
+        Newton's method, proximal where there are corners or bounds, unless told.
+    bounds : default=None
+        What each weight may be: "non-negative", "non-positive", `(lower, upper)`, or `{feature: sign or interval}` with
+        features by name or number and signs "+" and "-". The minimum within the bounds is exact and certified.
+    prior : LinearModel, dict or array, default=None
+        Weights to keep near to: the penalty is `|w - prior|^2 / 2`, so they change only as the data demands.
     tol : float, default=1e-6
         Stop where (f - min f) / f is at most this, by the Newton decrement; by the duality gap with `penalty="l1"`.
     max_iter : int, default=100

@@ -9,9 +9,12 @@ from typing import Any
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.wanted_weights import with_wanted
 from linrank.estimators.watching import Patience, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
+from linrank.objective.penalties import WeightPenalty
+from linrank.solvers.choice import solver_for
 from linrank.solvers.solution import Iteration, Solution, Watch
 
 
@@ -27,14 +30,26 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
     warm_start: bool = False
     n_threads: int | None = None
     progress: Callable[[Iteration], object] | None = None
+    solver: str | None = None
+    bounds: Any = None
+    prior: Any = None
 
     @abstractmethod
     def _objective(self, dataset: RankingDataset, executor: Threads) -> Any:
         """What is minimised, on this data."""
 
-    @abstractmethod
     def _solve(self, objective: Any, start: Vector | None, watch: Watch | None) -> Any:
         """Minimise it, from given weights or from none, and return the solution."""
+        return solver_for(objective, self.solver, **self._limits()).minimize(objective, start, watch=watch)
+
+    def _with_wanted(self, penalty: WeightPenalty) -> WeightPenalty:
+        """The penalty with the bounds and the prior that are asked for."""
+        return with_wanted(penalty, self.bounds, self.prior, self._names)
+
+    def _said_of_weights(self) -> str:
+        """How the formula that is minimised ends."""
+        toward = ", w meaning w - prior in the penalty" if self.prior is not None else ""
+        return toward + (", within bounds" if self.bounds is not None else "")
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         watching = Patience(validation, parse_measure(self.measure), self.patience)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from linrank.arrays import Vector
 from linrank.estimators.smooth_ranker import SmoothRanker
 from linrank.estimators.watching import Patience
 from linrank.objective.logistic_pairs import Logistic, NDCGWeightedLogistic
+from linrank.objective.objective import RankingObjective
 from linrank.solvers.lambda_gradient import LambdaGradient
-from linrank.solvers.solution import Iteration, Solution
+from linrank.solvers.solution import Iteration, Solution, Watch
 
 
 class RankNet(SmoothRanker):
@@ -129,8 +131,8 @@ class LambdaRank(SmoothRanker):
     def _loss(self) -> NDCGWeightedLogistic:
         return NDCGWeightedLogistic()
 
-    def _solver(self) -> LambdaGradient:
-        return LambdaGradient(**self._limits())
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        return LambdaGradient(**self._limits()).minimize(objective, start, watch=watch)
 
     def _keeps_best(self, watching: Patience) -> bool:
         return watching.active

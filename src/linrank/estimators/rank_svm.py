@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.minimizing_ranker import MinimizingRanker
@@ -15,16 +15,10 @@ from linrank.objective.pair_losses import Hinge, PairLoss, SquaredHinge
 from linrank.objective.penalties import ElasticNet
 from linrank.objective.placement import PlacedData
 from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
-from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.proximal_newton import ProximalNewton
-from linrank.solvers.smoothed_newton import SmoothedNewton
-from linrank.solvers.solution import Iteration, Solution, Watch
-from linrank.solvers.tron import TRON
-
-RankSVMSolver = NewtonCG | TRON | SmoothedNewton | ProximalNewton
+from linrank.solvers.choice import SOLVERS
+from linrank.solvers.solution import Iteration
 
 _LOSSES: dict[str, type] = {"squared_hinge": SquaredHinge, "hinge": Hinge}
-_SOLVERS: dict[str, type] = {"newton": NewtonCG, "tron": TRON, "smoothed": SmoothedNewton}
 _SUMS = {"auto": DIRECT_UP_TO, "direct": 2**62, "tree": 0}
 _PENALTIES = {"l2": "w.w / 2", "l1": "|w|_1", "elasticnet": "l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2"}
 _PAIR_LOSSES = {"squared_hinge": "max(0, 1 - w.(x_i - x_j))^2", "hinge": "max(0, 1 - w.(x_i - x_j))"}
@@ -44,15 +38,20 @@ class RankSVM(MinimizingRanker):
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The paper's L2 loss and L1 loss.
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
-        `w.w / 2`, `|w|_1`, or `l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2`; the latter two for the squared hinge.
+        `w.w / 2`, `|w|_1`, or `l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2`.
     l1_ratio : float, default=0.5
         Of the elastic net, from 0 to 1.
     pairs : {"all", "adjacent"}, default="all"
         All preference pairs, or only those of neighbouring labels of the query.
-    solver : {"newton", "tron", "smoothed"}, default=None
-        "newton" (the default for the squared hinge): preconditioned Newton-CG, or proximal Newton where the penalty
-        makes weights zero. "tron": the paper's trust-region
-        method, for reference. "smoothed" (the default, and only one, for the hinge): Newton on ever sharper corners.
+    solver : {"newton", "proximal-newton", "proximal-gradient", "smoothed", "tron"}, default=None
+        "newton" (the default for the squared hinge): preconditioned Newton-CG, or proximal Newton where there are
+        corners or bounds. "smoothed" (the default, and only one, for the hinge): Newton on ever sharper corners.
+        "tron": the paper's trust-region method, for reference.
+    bounds : default=None
+        What each weight may be: "non-negative", "non-positive", `(lower, upper)`, or `{feature: sign or interval}` with
+        features by name or number and signs "+" and "-". The minimum within the bounds is exact and certified.
+    prior : LinearModel, dict or array, default=None
+        Weights to keep near to: the penalty is `|w - prior|^2 / 2`, so they change only as the data demands.
     tol : float, default=None
         For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement, or by the duality gap where the
         penalty is "l1" or "elasticnet". For "tron" (1e-3): the length of
@@ -107,6 +106,8 @@ class RankSVM(MinimizingRanker):
         l1_ratio: float = 0.5,
         pairs: str = "all",
         solver: str | None = None,
+        bounds: Any = None,
+        prior: Any = None,
         tol: float | None = None,
         max_iter: int = 100,
         max_seconds: float | None = None,
@@ -123,6 +124,8 @@ class RankSVM(MinimizingRanker):
         self.l1_ratio = l1_ratio
         self.pairs = pairs
         self.solver = solver
+        self.bounds = bounds
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -135,10 +138,11 @@ class RankSVM(MinimizingRanker):
 
     @property
     def objective(self) -> str:  # type: ignore[override]
-        return f"{_PENALTIES[self.penalty]} + C * sum over pairs of {_PAIR_LOSSES[self.loss]}"
+        return f"{_PENALTIES[self.penalty]} + C * sum over pairs of {_PAIR_LOSSES[self.loss]}{self._said_of_weights()}"
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        return RankingObjective(self._loss(), ElasticNet(self._l1_share()), self.C, PlacedData.of(dataset, executor))
+        penalty = self._with_wanted(ElasticNet(self._l1_share()))
+        return RankingObjective(self._loss(), penalty, self.C, PlacedData.of(dataset, executor))
 
     def _loss(self) -> PairLoss:
         made: PairLoss = _LOSSES[self.loss](PairSums(self.pairs, _SUMS[self.sums]))  # type: ignore[arg-type]
@@ -154,30 +158,9 @@ class RankSVM(MinimizingRanker):
         check_choice("sums", self.sums, _SUMS)
         check_positive("C", self.C, "it is the weight of the loss.")
         check_limits(self)
-        solver = self._solver_name()
-        check_choice("solver", solver, _SOLVERS)
-        if (self.loss == "hinge") != (solver == "smoothed"):
-            remedy = "'smoothed'" if self.loss == "hinge" else "'newton' or 'tron'"
-            raise LinrankError(f"solver={solver!r} cannot minimise loss={self.loss!r}; use solver={remedy}.")
-        if self.penalty != "l2" and solver != "newton":
-            raise LinrankError(
-                f"penalty={self.penalty!r} needs loss='squared_hinge' and solver='newton'; "
-                f"for solver={solver!r} use penalty='l2'."
-            )
+        check_choice("solver", self.solver, (None, *SOLVERS))
         if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:
             raise LinrankError(f"l1_ratio={self.l1_ratio}; use from 0 (w.w / 2 alone) to 1 (|w|_1 alone).")
 
     def _compares_weights(self) -> bool:
         return self._l1_share() > 0.0
-
-    def _solver_name(self) -> str:
-        return self.solver or ("newton" if self.loss == "squared_hinge" else "smoothed")
-
-    def _solver(self) -> RankSVMSolver:
-        if self._l1_share() > 0.0:
-            return ProximalNewton(**self._limits())
-        made: RankSVMSolver = _SOLVERS[self._solver_name()](**self._limits())
-        return made
-
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        return self._solver().minimize(objective, start, watch=watch)

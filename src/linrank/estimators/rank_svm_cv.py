@@ -19,6 +19,7 @@ from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
 from linrank.measures import Measure, parse_measure
 from linrank.model import LinearModel
+from linrank.solvers.choice import solver_for
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
 
@@ -65,6 +66,8 @@ class RankSVMCV(RankSVM):
         l1_ratio: float = 0.5,
         pairs: str = "all",
         solver: str | None = None,
+        bounds: Any = None,
+        prior: Any = None,
         tol: float | None = None,
         max_iter: int = 100,
         sums: str = "auto",
@@ -73,8 +76,8 @@ class RankSVMCV(RankSVM):
         progress: Any = None,
     ) -> None:
         super().__init__(
-            loss=loss, penalty=penalty, l1_ratio=l1_ratio, pairs=pairs, solver=solver, tol=tol, max_iter=max_iter,
-            sums=sums, measure=measure, n_threads=n_threads, progress=progress,
+            loss=loss, penalty=penalty, l1_ratio=l1_ratio, pairs=pairs, solver=solver, bounds=bounds,
+            prior=prior, tol=tol, max_iter=max_iter, sums=sums, measure=measure, n_threads=n_threads, progress=progress,
         )  # fmt: skip
         self.Cs = Cs
         self.cv = cv
@@ -130,8 +133,8 @@ class RankSVMCV(RankSVM):
         return np.array([measure.per_query(of_C, test) for of_C in scores])
 
     def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Vector]:
-        solver = self._solver()
         objective = self._objective(dataset, executor).with_C(float(Cs[0]))
+        solver = solver_for(objective, self.solver, **self._limits())
         if isinstance(solver, NewtonCG):
             for step in regularization_path(objective, Cs.tolist(), solver=solver):
                 yield step.solution.weights

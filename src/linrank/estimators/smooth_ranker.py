@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
-from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_choice, check_limits, check_positive
@@ -14,12 +14,8 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import ElasticNet
 from linrank.objective.placement import PlacedData
-from linrank.solvers.lambda_gradient import LambdaGradient
-from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.proximal_newton import ProximalNewton
-from linrank.solvers.solution import Iteration, Solution, Watch
-
-SmoothSolver = NewtonCG | ProximalNewton | LambdaGradient
+from linrank.solvers.choice import SOLVERS
+from linrank.solvers.solution import Iteration
 
 _PENALTIES = {"l2": "w.w / 2", "l1": "|w|_1"}
 
@@ -36,6 +32,9 @@ class SmoothRanker(MinimizingRanker, metaclass=ABCMeta):
         C: float = 1.0,
         *,
         penalty: str = "l2",
+        solver: str | None = None,
+        bounds: Any = None,
+        prior: Any = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         max_seconds: float | None = None,
@@ -47,6 +46,9 @@ class SmoothRanker(MinimizingRanker, metaclass=ABCMeta):
     ) -> None:
         self.C = C
         self.penalty = penalty
+        self.solver = solver
+        self.bounds = bounds
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -58,7 +60,7 @@ class SmoothRanker(MinimizingRanker, metaclass=ABCMeta):
 
     @property
     def objective(self) -> str:  # type: ignore[override]
-        return f"{_PENALTIES[self.penalty]} + C * {self.loss_sum}"
+        return f"{_PENALTIES[self.penalty]} + C * {self.loss_sum}{self._said_of_weights()}"
 
     @abstractmethod
     def _loss(self) -> PairLoss: ...
@@ -66,17 +68,12 @@ class SmoothRanker(MinimizingRanker, metaclass=ABCMeta):
     def _check(self) -> None:
         check_positive("C", self.C, "it is the weight of the loss.")
         check_choice("penalty", self.penalty, _PENALTIES)
+        check_choice("solver", self.solver, (None, *SOLVERS))
         check_limits(self)
 
     def _compares_weights(self) -> bool:
         return self.penalty == "l1"
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        penalty = ElasticNet(1.0 if self.penalty == "l1" else 0.0)
+        penalty = self._with_wanted(ElasticNet(1.0 if self.penalty == "l1" else 0.0))
         return RankingObjective(self._loss(), penalty, self.C, PlacedData.of(dataset, executor))
-
-    def _solver(self) -> SmoothSolver:
-        return ProximalNewton(**self._limits()) if self.penalty == "l1" else NewtonCG(**self._limits())
-
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        return self._solver().minimize(objective, start, watch=watch)

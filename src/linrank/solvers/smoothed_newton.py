@@ -35,7 +35,7 @@ class SmoothedNewton(Solver):
 
     def refuses(self, objective: RankingObjective) -> str | None:
         if not hasattr(objective.loss, "smoothed"):
-            return f"{objective.loss} has no corners to round. Use NewtonCG, or ProximalNewton."
+            return f"{objective.loss} has no corners to round. Use solver='newton'."
         return wants_weight_penalty(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
@@ -81,7 +81,12 @@ class SmoothedNewton(Solver):
 
 
 def _bounds(point: EvaluatedPoint) -> tuple[float, float]:
-    """The objective with its corners at the point, and the dual's value at the point that its slopes make."""
+    """The objective with its corners at the point, and the dual's value at the point that its slopes make.
+
+    The dual of a loss with corners is linear along its slopes: as much of them is taken as keeps the penalty's finite.
+    """
     C, penalty = point.objective.C, point.objective.penalty
     upper = penalty.value(point.weights) + C * point.sums["sharp"]
-    return upper, C * point.sums["sharp_dual"] - penalty.conjugate(-C * point.loss_gradient)
+    slopes = -C * point.loss_gradient
+    share = min(1.0, penalty.room(slopes))
+    return upper, C * share * point.sums["sharp_dual"] - penalty.conjugate(share * slopes)

@@ -43,19 +43,19 @@ class Solver(metaclass=ABCMeta):
 def wants_smooth_loss(objective: RankingObjective) -> str | None:
     """Why a loss with corners is refused."""
     if hasattr(objective.loss, "smoothed"):
-        return f"{objective.loss} has corners, and no curvature there. Use SmoothedNewton."
+        return f"{objective.loss} has corners, and no curvature there. Use solver='smoothed'."
     return None
 
 
 def wants_weight_penalty(objective: RankingObjective) -> str | None:
     """Why a penalty that is no sum over features is refused."""
     if not objective.is_separable:
-        return f"{objective.penalty} is no sum of L1, L2 and bounds over features. Use ReweightedL1 or FrankWolfe."
+        return f"{objective.penalty} is no sum of L1, L2 and bounds over features."
     return None
 
 
 def wants_smooth_penalty(objective: RankingObjective) -> str | None:
     """Why a penalty with corners or bounds is refused."""
     if not (objective.is_separable and objective.weight_penalty.is_smooth):
-        return f"{objective.penalty} has corners or bounds. Use ProximalNewton."
+        return f"{objective.penalty} has corners or bounds. Use solver='proximal-newton'."
     return None
