@@ -30,6 +30,7 @@ STAGES = [
     "objective",
     "solvers",
     "model",
+    "wanted_weights",
     "explaining",
     "measures",
     "analysis",

@@ -9,13 +9,13 @@ from typing import Any
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.base import LinearRanker
-from linrank.estimators.wanted_weights import with_wanted
 from linrank.estimators.watching import Patience, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
 from linrank.objective.penalties import WeightPenalty
 from linrank.solvers.choice import solver_for
 from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.wanted_weights import with_wanted
 
 
 class MinimizingRanker(LinearRanker, metaclass=ABCMeta):

@@ -26,6 +26,7 @@ from linrank.objective.least_squares import Centring, LeastSquares
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
+from linrank.solvers.choice import solver_for
 from linrank.solvers.normal_equations import GramRidge, LeftOut, NormalEquations
 from linrank.solvers.ridge_cg import RidgeCG
 from linrank.solvers.solution import Iteration, Solution, Watch
@@ -57,7 +58,7 @@ class LeastSquaresRanker(MinimizingRanker, metaclass=ABCMeta):
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         loss = LeastSquares(self.pair_weight)  # type: ignore[arg-type]
-        return RankingObjective(loss, L2(float(self.gamma)), 1.0, PlacedData.of(dataset, executor))
+        return RankingObjective(loss, self._with_wanted(L2(float(self.gamma))), 1.0, PlacedData.of(dataset, executor))
 
     def _remedy(self, solution: Solution) -> str:
         return (
@@ -88,6 +89,8 @@ class PairwiseRidge(LeastSquaresRanker):
     solver : {"gram", "cg"}, default=None
         "gram": the matrix of features x features, and its Cholesky factors. "cg": conjugate gradients, preconditioned
         with the diagonal, for many features. Unless given, whichever takes less time.
+    bounds, prior
+        As for `RankSVM`; solved by Newton's method then.
     tol : float, default=1e-6
         For "cg": stop where |gradient|^2 / (2 gamma), a bound on what is left, is at most this times the objective.
     max_iter : int, default=10000
@@ -127,6 +130,8 @@ class PairwiseRidge(LeastSquaresRanker):
         *,
         pair_weight: str = "document",
         solver: str | None = None,
+        bounds: Any = None,
+        prior: Any = None,
         tol: float = 1e-6,
         max_iter: int = 10_000,
         warm_start: bool = False,
@@ -136,6 +141,8 @@ class PairwiseRidge(LeastSquaresRanker):
         self.gamma = gamma
         self.pair_weight = pair_weight
         self.solver = solver
+        self.bounds = bounds
+        self.prior = prior
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
@@ -147,6 +154,8 @@ class PairwiseRidge(LeastSquaresRanker):
         check_choice("solver", self.solver, (None, "gram", "cg"))
 
     def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+        if self.bounds is not None or self.prior is not None:
+            return solver_for(objective, **self._limits()).minimize(objective, start, watch=watch)
         solver = self.solver or ("gram" if _matrix_pays(objective.data) else "cg")
         if solver == "cg":
             return RidgeCG(**self._limits()).minimize(objective, start, watch=watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
@@ -52,6 +53,8 @@ class SparseRank(BatchSparseRanker):
     l1 : float, default=1.0
         Strength of the penalty (the papers' lambda), beside a sum over pairs: it grows with the data. From
         `largest_l1` (see `linrank.solvers.proximal_gradient`) upwards every weight is zero.
+    bounds : default=None
+        What each weight may be, as for `RankSVM`.
     tol : float, default=1e-4
         The duality gap to stop at, relative to the objective.
     max_iter : int, default=10000
@@ -89,12 +92,14 @@ class SparseRank(BatchSparseRanker):
         self,
         l1: float = 1.0,
         *,
+        bounds: Any = None,
         tol: float = 1e-4,
         max_iter: int = 10_000,
         n_threads: int | None = None,
         progress: Callable[[Iteration], object] | None = None,
     ) -> None:
         self.l1 = l1
+        self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
         self.n_threads = n_threads
@@ -108,4 +113,4 @@ class SparseRank(BatchSparseRanker):
         return ProximalGradient(**self._limits()).minimize(objective, start, watch=watch)
 
     def _penalty(self) -> Penalty:
-        return L1(self.l1)
+        return self._with_wanted(L1(self.l1))

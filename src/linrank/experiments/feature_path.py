@@ -15,7 +15,7 @@ from linrank.arrays import Vector
 from linrank.dataset.features import refuse_missing, scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.repeats import without_repeated_columns
-from linrank.dataset.scaling import ScalingChoice, choose_scaling, folded, scaled, scaling_named
+from linrank.dataset.scaling import Scaling, ScalingChoice, choose_scaling, folded, scaled, scaling_named
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.experiments.path_views import draw_path, path_frame, path_html
@@ -24,11 +24,12 @@ from linrank.model import LinearModel, utc_now
 from linrank.objective.concave_penalties import MCP, usual_size
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.penalties import L1, L2, Bounds
+from linrank.objective.penalties import L1, L2, Bounds, WeightPenalty
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.solution import Journal, Solution
+from linrank.wanted_weights import bounds_by_name, in_scaled_units
 
 FORMULA = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|"
 
@@ -194,6 +195,7 @@ def feature_path(
     l1_ratio: float = 1.0,
     tol: float = 1e-3,
     scaling: str = "standard",
+    bounds: Any = None,
     random_state: int = 0,
     n_threads: int | None = None,
 ) -> FeaturePath:
@@ -219,6 +221,7 @@ def feature_path(
     tol : relative duality gap of each step
     scaling : "standard"; "max-abs", "min-max", "auto" as for `linrank train`; or "none": a feature in large units then
         needs a small weight, and is chosen first. Fitted on the training part alone
+    bounds : what each weight may be, as for `RankSVM`, such as "non-negative"; of the raw features
     random_state : seed of the folds
 
     Returns
@@ -232,8 +235,8 @@ def feature_path(
     _check_settings(n_steps, smallest, l1_ratio, cv, eval_set)
     if penalty not in ("l1", "mcp"):
         raise LinrankError(f"penalty={penalty!r}; use 'l1', with l1_ratio below 1 for an elastic net, or 'mcp'.")
-    if penalty == "mcp" and (costs is not None or l1_ratio < 1):
-        raise LinrankError("penalty='mcp' takes neither costs nor l1_ratio; use penalty='l1' with them.")
+    if penalty == "mcp" and (costs is not None or l1_ratio < 1 or bounds is not None):
+        raise LinrankError("penalty='mcp' takes neither costs, nor l1_ratio, nor bounds; use penalty='l1' with them.")
     if scaling == "query":
         raise LinrankError(
             "scaling='query' cannot be folded into weights of raw features; use 'standard' or 'max-abs'."
@@ -241,11 +244,11 @@ def feature_path(
     chosen = parse_measure(measure) if isinstance(measure, str) else measure
     shares = np.geomspace(1.0, smallest, n_steps)
     with Threads(n_threads) as executor:
-        how = _PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, executor)
+        how = _PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, bounds, executor)
         choice = choose_scaling(scaling, dataset)
         steps: list[FeatureStep] = []
         last: EvaluatedPoint | None = None
-        for l1, point in how.fits(scaled(dataset, choice.scaling)):
+        for l1, point in how.fits(dataset, choice.scaling):
             if last is None or point.weights is not last.weights:
                 last, weights = point, folded(point.weights, choice.scaling)
                 train = chosen.mean(_scores_at(point, dataset), dataset, n_threads=executor.n_threads)
@@ -285,18 +288,21 @@ class _PathSettings:
     l1_ratio: float
     tol: float
     max_features: int | None
+    bounds: Any
     executor: Threads
 
-    def fits(self, dataset: RankingDataset) -> Iterator[tuple[float, EvaluatedPoint]]:
+    def fits(self, dataset: RankingDataset, scaling: Scaling | None) -> Iterator[tuple[float, EvaluatedPoint]]:
         """Yield l1 and the solution for each share of the largest l1, until there are too many features."""
-        objective = RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(dataset, self.executor))
+        within = self._within(dataset.names, scaling)
+        placed = PlacedData.of(scaled(dataset, scaling), self.executor)
+        objective = RankingObjective(SquaredHinge(), within, 1.0, placed)
         point = objective.start()
-        largest = float((np.abs(point.gradient) / self.costs).max()) / self.l1_ratio
-        curvature, refits = SecantHessian(), _Refits(self.tol)
+        largest = float((np.abs(point.least_subgradient) / self.costs).max()) / self.l1_ratio
+        curvature, refits = SecantHessian(), _Refits(self.tol, within)
         far: list[float] = []
         for share in self.shares:
             l1 = float(share * largest)
-            solution, point = self._fit(point, l1, curvature)
+            solution, point = self._fit(point, l1, within, curvature)
             if not solution.converged:
                 far.append(solution.certified_gap / solution.value)
             chosen = point
@@ -314,17 +320,29 @@ class _PathSettings:
                 stacklevel=3,
             )
 
-    def _fit(self, point: EvaluatedPoint, l1: float, curvature: SecantHessian) -> tuple[Solution, EvaluatedPoint]:
+    def _within(self, names: Sequence[str], scaling: Scaling | None) -> WeightPenalty:
+        """The bounds of the weights of scaled features, and no penalty."""
+        if self.bounds is None:
+            return WeightPenalty()
+        within = bounds_by_name(in_scaled_units(self.bounds, None, scaling, names)[0], names)
+        if np.any(np.asarray(within.lower) > 0.0) or np.any(np.asarray(within.upper) < 0.0):
+            raise LinrankError("bounds: a path begins with no features, so every weight must be allowed to be zero.")
+        return within
+
+    def _fit(
+        self, point: EvaluatedPoint, l1: float, within: WeightPenalty, curvature: SecantHessian
+    ) -> tuple[Solution, EvaluatedPoint]:
         """The sparse solution for one l1, from the last one: only the penalty has changed, so nothing is evaluated."""
-        penalty = L1(l1 * self.l1_ratio, self.costs) + L2(l1 * (1.0 - self.l1_ratio))
+        penalty = L1(l1 * self.l1_ratio, self.costs) + L2(l1 * (1.0 - self.l1_ratio)) + within
         return ProximalNewton(self.tol, curvature=curvature).continue_from(point.with_penalty(penalty), Journal())
 
 
 class _Refits:
     """RankSVM with C = 1 on the features that have a weight: from the last set of features where all are kept."""
 
-    def __init__(self, tol: float) -> None:
+    def __init__(self, tol: float, within: WeightPenalty) -> None:
         self._tol = tol
+        self._within = within
         self._curvature = SecantHessian()
         self._features: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self._last: EvaluatedPoint | None = None
@@ -336,7 +354,7 @@ class _Refits:
             start = point if self._last is None or self._last.weights[~features].any() else self._last
             only_these = Bounds(np.where(features, -np.inf, 0.0), np.where(features, np.inf, 0.0))
             solver = ProximalNewton(self._tol, curvature=self._curvature)
-            self._last = solver.continue_from(start.with_penalty(L2() + only_these), Journal())[1]
+            self._last = solver.continue_from(start.with_penalty(L2() + self._within + only_these), Journal())[1]
             self._features = features
         return self._last
 
@@ -381,10 +399,7 @@ def _held_out(
     parts = []
     for train, test in pairs:
         fitted = scaling_named(scaling, train)
-        scores = (
-            scores_of(test.features, folded(point.weights, fitted))
-            for _, point in unlimited.fits(scaled(train, fitted))
-        )
+        scores = (scores_of(test.features, folded(point.weights, fitted)) for _, point in unlimited.fits(train, fitted))
         parts.append(
             np.array([measure.per_query(of_step, test, n_threads=how.executor.n_threads) for of_step in scores])
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.dataset.scaling import Scaling
 from linrank.errors import LinrankError
 from linrank.model import LinearModel
 from linrank.objective.penalties import Bounds, WeightPenalty
@@ -83,3 +84,14 @@ def _interval(wanted: Any, where: str) -> tuple[Any, Any]:
     if np.any(np.isnan(low)) or np.any(np.isnan(high)) or np.any(np.asarray(low) > np.asarray(high)):
         raise LinrankError(f"{where}={wanted!r}; the lower bound must be a number, and not above the upper one.")
     return low, high
+
+
+def in_scaled_units(bounds: Any, prior: Any, scaling: Scaling | None, names: Sequence[str]) -> tuple[Any, Any]:
+    """Bounds and a prior of raw weights as those of the weights of scaled features."""
+    if scaling is None:
+        return bounds, prior
+    if bounds is not None and not isinstance(bounds, str):
+        raw = bounds_by_name(bounds, names)
+        sides = (np.broadcast_to(side, len(names)) for side in (raw.lower, raw.upper))
+        bounds = tuple(scaling.unfold(np.array(side, dtype=np.float64)) for side in sides)
+    return bounds, None if prior is None else scaling.unfold(weights_by_name(prior, names))
