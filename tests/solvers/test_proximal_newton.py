@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from linrank.solvers.duality import dual_value
 
 from linrank import RankingDataset, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
@@ -13,7 +14,6 @@ from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
 from linrank.solvers import newton_cg
-from linrank.solvers.duality import dual_value
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.solution import Journal
