@@ -162,7 +162,7 @@ def test_impossible_settings_are_refused_before_any_work():
 
 
 def test_too_many_features_for_a_matrix_are_refused_with_a_remedy(monkeypatch):
-    monkeypatch.setattr(pairwise_ridge, "MOST_FEATURES_IN_A_MATRIX", 7)
+    monkeypatch.setattr(pairwise_ridge, "_MOST_FEATURES_IN_A_MATRIX", 7)
     with pytest.raises(LinrankError, match="use solver='cg'"):
         PairwiseRidge(solver="gram").fit(X, Y, qid=QID)
     with pytest.raises(LinrankError, match="QueryKFold"):

@@ -280,3 +280,21 @@ def test_the_cheaper_of_two_equal_features_is_kept():
     path = feature_path(X, data.labels, qid=data.qid, n_steps=8, costs=[5.0, 1.0, 1.0, 1.0, 2.0])
     assert path.repeated == {"1": "5"}
     assert not any(step.weights[0] for step in path.steps)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e6 / 3], ids=["empty", "constant"])
+def test_a_column_that_never_varies_changes_no_path(value):
+    data, _ = make_ranking(20, 15, 5)
+    plain = feature_path(data.features, data.labels, qid=data.qid, n_steps=8)
+    X = np.column_stack([data.features, np.full(len(data.labels), value)])
+    path = feature_path(X, data.labels, qid=data.qid, n_steps=8)
+    assert [step.n_features for step in path.steps] == [step.n_features for step in plain.steps]
+    assert not any(step.weights[-1] for step in path.steps)
+
+
+def test_a_path_without_any_feature_is_empty_and_says_so():
+    data, _ = make_ranking(6, 5, 2)
+    path = feature_path(np.ones((30, 2)), data.labels, qid=data.qid, n_steps=4)
+    assert path.by_size() == []
+    with pytest.raises(LinrankError, match="no model of the path has a feature"):
+        path.select_features()

@@ -1,5 +1,7 @@
 """Squared hinge + L1: the minimum of listed pairs, its gap, and where weights are exactly zero."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -135,7 +137,7 @@ def test_the_objective_never_rises_and_features_on_any_scale_are_as_easy():
     objective = objective_of(DATA)
     solution = ProximalGradient(L1(0.01 * strongest(objective)), 1e-8).minimize(objective)
     values = [line.value for line in solution.history]
-    assert values == sorted(values, reverse=True)
+    assert all(after <= before * (1 + 1e-12) for before, after in pairwise(values))
     scales = np.array([1e-4, 1.0, 1e4, 10.0, 0.1, 1e3])
     stretched = RankingDataset.from_arrays(DATA.features * scales, DATA.labels, qid=DATA.qid)
     same = ProximalGradient(L1(0.01 * strongest(objective), scales), 1e-8).minimize(objective_of(stretched))

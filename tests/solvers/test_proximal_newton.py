@@ -13,7 +13,7 @@ from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers import newton_cg
+from linrank.solvers import proximal_newton
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.solution import Journal
@@ -105,7 +105,7 @@ def test_a_diagonal_model_reaches_the_same_minimum(monkeypatch):
     objective = objective_of(DATA["sparse"])
     penalty = L1(0.1 * largest(objective))
     usual = ProximalNewton(penalty, 1e-9).minimize(objective)
-    monkeypatch.setattr(newton_cg, "MOST_FEATURES_IN_A_MATRIX", 1)
+    monkeypatch.setattr(proximal_newton, "MOST_FEATURES_IN_A_MATRIX", 1)
     plain = ProximalNewton(penalty, 1e-6, max_iterations=5000).minimize(objective)
     assert plain.value == pytest.approx(usual.value, rel=2e-6)
 

@@ -200,7 +200,6 @@ class EvaluatedPoint:
         for query, large in zip(data.large_queries, self.large, strict=True):
             diagonal = large.at.curvature.diagonal()  # type: ignore[union-attr]
             total += data.executor.total(_square_transposed_chunk, query.chunks, query.split(diagonal))
-        total[self.objective.idle] = 0.0
         total *= self.objective.C
         total += self.objective.penalty.curvature(self.weights)
         return total

@@ -14,8 +14,8 @@ from linrank.objective.penalties import WeightPenalty
 _STILL = 1e-9
 # and no slope is farther than this share of its threshold from where it should be.
 _CLOSE = 1e-5
-# After so many sweeps the weights that are not zero jump to their common least point. A jump that changes no sign ends
-# all creeping, and each that does sets a weight to zero: few are needed, and the limit is for rounding alone.
+# After so many sweeps the weights that are not zero jump to their common least point, which ends all creeping. Few
+# jumps are needed: the limit is for rounding, and what a model lacks of its least point the next model makes good.
 _SWEEPS = 32
 _MOST_JUMPS = 200
 _RIDGES = (0.0, 1e-14, 1e-11, 1e-8, 1e-4)
@@ -41,34 +41,38 @@ def minimum_of_model(hessian: NDArray[np.float64], slopes: Vector, penalty: Weig
 def _jump(
     hessian: NDArray[np.float64], slopes: Vector, thresholds: Vector, lower: Vector, upper: Vector, weights: Vector
 ) -> bool:
-    """Move the weights that no corner or bound holds towards their least point; say whether they moved.
+    """Move the weights that no corner or bound holds to their least point; say whether any moved.
 
-    None goes beyond the corner or bound that it comes to first.
+    Those that would go beyond a corner or a bound stop there, and stay until the next sweep over all.
     """
+    moved = False
     at_bound = ((weights <= lower) & (slopes >= 0.0)) | ((weights >= upper) & (slopes <= 0.0))
     at_corner = (weights == 0.0) & (thresholds > 0.0)
     moving = np.flatnonzero(~at_bound & ~at_corner & (lower < upper) & (np.diagonal(hessian) > 0.0))
-    before, pulls = weights[moving], thresholds[moving]
-    signs = np.sign(before) * (pulls > 0.0)
-    part = hessian[np.ix_(moving, moving)]
-    change = _solution(part, -(slopes[moving] + signs * pulls))
-    if not np.isfinite(change).all():
-        return False
-    least = np.where(signs > 0.0, np.maximum(lower[moving], 0.0), lower[moving])
-    most = np.where(signs < 0.0, np.minimum(upper[moving], 0.0), upper[moving])
-    after = np.clip(before + change, least, most)
-    crossing = after != before + change
-    if crossing.any() and not _change_of_model(part, slopes[moving], pulls, before, after) < 0.0:
-        # All that cross stop there together, if that is lower; or else all stop with the first of them.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(crossing, (after - before) / change, np.inf)
-        share = float(shares.min())
-        after = np.where(shares == share, after, before + share * change)
-    if not _change_of_model(part, slopes[moving], pulls, before, after) < 0.0:
-        return False
-    weights[moving] = after
-    slopes += hessian[:, moving] @ (after - before)
-    return True
+    while len(moving):
+        before, pulls = weights[moving], thresholds[moving]
+        signs = np.sign(before) * (pulls > 0.0)
+        part = hessian[np.ix_(moving, moving)]
+        change = _solution(part, -(slopes[moving] + signs * pulls))
+        least = np.where(signs > 0.0, np.maximum(lower[moving], 0.0), lower[moving])
+        most = np.where(signs < 0.0, np.minimum(upper[moving], 0.0), upper[moving])
+        after = np.clip(before + change, least, most)
+        crossing = after != before + change
+        if crossing.any():
+            # All of them at once, if that is lower; or else the first on the way.
+            shares = np.where(crossing, (after - before) / np.where(crossing, change, 1.0), np.inf)
+            first = np.where(shares == shares.min(), after, before + shares.min() * change)
+            after = min((after, first), key=lambda to: _change_of_model(part, slopes[moving], pulls, before, to))
+        # Written so that what is not a number counts as a rise.
+        if not _change_of_model(part, slopes[moving], pulls, before, after) < 0.0:
+            break
+        weights[moving] = after
+        slopes += hessian[:, moving] @ (after - before)
+        moved = True
+        if not crossing.any():
+            break
+        moving = moving[(after != least) & (after != most)]
+    return moved
 
 
 def _solution(matrix: NDArray[np.float64], right: Vector) -> Vector:

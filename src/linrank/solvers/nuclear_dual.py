@@ -204,7 +204,7 @@ class _Alternation:
 
     def _at(self, weights: Vector, coupling: float) -> EvaluatedPoint:
         loss = OffsetHinge(self._rectangles, self._anchors, self._C, coupling)
-        return replace(self._objective, loss=loss).at(weights)
+        return replace(self._objective, loss=loss).start(weights)
 
     def best_matrices(self, point: EvaluatedPoint) -> _Step:
         """Shrink the singular values of the alphas at a point; A takes the place of the anchors."""

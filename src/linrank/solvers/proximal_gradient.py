@@ -14,8 +14,9 @@ from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penal
 
 # K grows by doubling where it was too small, and is tried a little smaller each time: fewer pairs count as w grows.
 _GROW, _RELAX = 2.0, 0.9
-# Values that differ by a smaller share may be equal.
-_ROUNDING = 1e-14
+# Values that differ by a smaller share may be equal, while the gap still falls: so many steps may be like that.
+_ROUNDING = 1e-13
+_MOST_IDLE = 100
 
 
 def largest_l1(point_at_zero: EvaluatedPoint) -> float:
@@ -32,7 +33,8 @@ class ProximalGradient(Solver):
 
     Each step is w = shrunk(a - g(a) / (K d), 1 / (K d)) from a point a ahead of the last one (momentum). K is the
     Lipschitz constant of the gradient, found by backtracking, in units of d, the diagonal of the curvature at w = 0: so
-    features on different scales cost nothing. The momentum begins anew where it points uphill; f never rises.
+    features on different scales cost nothing. The momentum begins anew where it points uphill; but for rounding, f
+    never rises.
 
     The second rule, `subgradient_tolerance`, is for penalties that leave features free, where the gap says nothing: it
     stops where every entry of the least subgradient is at most that. Either rule ends it.
@@ -54,6 +56,7 @@ class ProximalGradient(Solver):
         metric = _Metric.at(point)
         ahead, momentum = point, 1.0
         value = point.value
+        lowest, idle = value, 0
         bound = -np.inf
         evaluations = 0
         for _ in range(self.max_iterations):
@@ -63,11 +66,13 @@ class ProximalGradient(Solver):
                 return journal.solution(message, converged=converged), point
             trial, metric, evaluations = self._step(ahead, metric)
             trial_value = trial.value
-            if not _is_lower(trial, point, metric):
+            # Written so that a value too large for float64 counts as a rise.
+            if not trial_value <= lowest + _ROUNDING * abs(lowest) or idle == _MOST_IDLE:
                 if ahead is point:
                     return journal.stalled(point, point.least_subgradient), point
                 ahead, momentum = point, 1.0
                 continue
+            lowest, idle = (trial_value, 0) if trial_value < lowest else (lowest, idle + 1)
             moved = trial.weights - point.weights
             if float((ahead.weights - trial.weights) @ (metric.diagonal * moved)) > 0.0:
                 momentum = 1.0
@@ -117,19 +122,6 @@ class ProximalGradient(Solver):
         if float(np.max(np.abs(least))) <= self.subgradient_tolerance:
             return "the least subgradient is below the tolerance", True
         return stop, False
-
-
-def _is_lower(trial: EvaluatedPoint, point: EvaluatedPoint, metric: _Metric) -> bool:
-    """Whether a point has a lower value, or one that is equal but for rounding and a shorter subgradient.
-
-    Written so that a value too large for float64 counts as a rise.
-    """
-    if trial.value < point.value:
-        return True
-    if not trial.value <= point.value + _ROUNDING * abs(point.value):
-        return False
-    trial_least, least = (at.least_subgradient / np.sqrt(metric.diagonal) for at in (trial, point))
-    return float(trial_least @ trial_least) < float(least @ least)
 
 
 def _smooth_change(before: EvaluatedPoint, after: EvaluatedPoint, penalty: WeightPenalty) -> float:
