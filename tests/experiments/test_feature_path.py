@@ -223,7 +223,7 @@ def test_with_no_scaling_units_decide_and_that_is_said():
     assert first.weights[noise] != 0
     path = feature_path(features, DATA.labels, qid=DATA.qid)
     assert all(step.weights[noise] == 0 for step in path.steps[:5])
-    assert str(path.scaling) == "standard (as asked)"
+    assert str(path.scaling) == "standard"
     auto = feature_path(features, DATA.labels, qid=DATA.qid, scaling="auto", n_steps=4)
     assert str(auto.scaling).startswith(f"standard (auto: the range of '{noise + 1}' is ")
     assert auto.to_model(auto.steps[-1]).training["scaling"] == str(auto.scaling)

@@ -149,13 +149,14 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
 
 @dataclass(frozen=True)
 class ScalingChoice:
-    """A scaling, or none, and why: what a user asked for, or what "auto" decided by."""
+    """A scaling, or none, and what "auto" decided it by."""
 
     scaling: Scaling | None
     why: str
 
     def __str__(self) -> str:
-        return f"{'none' if self.scaling is None else self.scaling.kind} ({self.why})"
+        kind = "none" if self.scaling is None else self.scaling.kind
+        return f"{kind} ({self.why})" if self.why else kind
 
 
 def choose_scaling(name: str, dataset: RankingDataset) -> ScalingChoice:
@@ -167,9 +168,9 @@ def choose_scaling(name: str, dataset: RankingDataset) -> ScalingChoice:
     if name not in SCALINGS:
         raise LinrankError(f"unknown scaling {name!r}; use one of {', '.join(SCALINGS)}.")
     if name == "none":
-        return ScalingChoice(None, "as asked: the weights are in the units of the features")
+        return ScalingChoice(None, "weights are in the units of the features")
     if name != "auto":
-        return ScalingChoice(fit_scaling(name, dataset), "as asked")  # type: ignore[arg-type]
+        return ScalingChoice(fit_scaling(name, dataset), "")  # type: ignore[arg-type]
     narrowest, widest, ratio = range_extremes(dataset)
     if ratio <= _COMPARABLE:
         return ScalingChoice(None, f"auto: the widest feature's range is {ratio:.3g} times the narrowest's")
