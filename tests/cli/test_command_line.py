@@ -126,7 +126,7 @@ def test_info_takes_many_files(call):
         ("train gap.txt m.json", "--missing 0 or another number, --missing query_min, or --missing keep."),
         ("info alone.txt", "--one-query takes all documents for one query."),
         ("train data.txt m.json --threads 0", "--threads 0; use at least 1, or leave it out for all processors."),
-        ("train data.txt m.json --loss hinge --solver tron", "--solver tron cannot minimise --loss hinge; use"),
+        ("train data.txt m.json --loss hinge --solver tron", "--solver tron cannot minimise this: Hinge has corners"),
         ("train data.txt m.json --max-iter 0", "--max-iter 0; use a"),
         ("train data.txt m.json --method sparserank --patience 3 --validate data.txt", "sparserank has no --patience"),
         ("train data.txt m.json --set nonsense=3", "ranksvm has no setting nonsense (--set)"),

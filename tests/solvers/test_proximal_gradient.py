@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import assume, given
+from linrank.solvers.duality import dual_value
 from scipy import optimize, sparse
 
 import oracles
@@ -14,7 +15,6 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, SquaredHinge
 from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.duality import dual_value
 from linrank.solvers.proximal_gradient import ProximalGradient, largest_l1
 from strategies import datasets
 

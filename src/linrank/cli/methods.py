@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from linrank.cli.wanted import add_wanted_options
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 
@@ -14,6 +15,9 @@ from linrank.estimators.catalogue import METHODS
 NAMES = tuple(name for name, method in METHODS.items() if method.linear and not method.variant)
 # As `linrank.dataset.scaling` has them, which is not loaded for a help text.
 SCALINGS = ("auto", "none", "standard", "min-max", "max-abs", "query")
+
+# As `linrank.solvers.choice` has them, likewise.
+SOLVERS = ("newton", "proximal-newton", "proximal-gradient", "smoothed", "tron")
 
 # Options that are parameters of the estimator, by the same name or another.
 _SAME_NAME = ("C", "loss", "penalty", "pairs", "solver", "tol", "max_iter", "patience", "max_seconds")
@@ -30,7 +34,8 @@ def add_method_options(parser: ArgumentParser) -> None:
     )
     ranksvm.add_argument("--penalty", choices=("l2", "l1", "elasticnet"), help="w.w/2, |w|_1, or half of each (l2)")
     ranksvm.add_argument("--pairs", choices=("all", "adjacent"), help="all pairs, or of neighbouring labels only (all)")
-    ranksvm.add_argument("--solver", choices=("newton", "tron", "smoothed"), help="(newton; smoothed for the hinge)")
+    ranksvm.add_argument("--solver", choices=SOLVERS, help="(newton, proximal with corners; smoothed for the hinge)")
+    add_wanted_options(parser)
     how = parser.add_argument_group("how")
     add_scaling_option(how)
     how.add_argument(
@@ -39,7 +44,7 @@ def add_method_options(parser: ArgumentParser) -> None:
         metavar="T",
         help="relative gap; for tron, the paper's gradient rule (1e-6; 1e-3; hinge 1e-3)",
     )
-    how.add_argument("--max-iter", type=int, metavar="N", help="(100 for ranksvm)")
+    how.add_argument("--max-iter", type=int, metavar="N", help="(the solver's own)")
     how.add_argument("--threads", type=int, metavar="N", help="the result is the same for any number (all)")
 
 

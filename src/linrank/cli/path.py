@@ -12,6 +12,7 @@ from linrank.cli.inputs import place_to_read
 from linrank.cli.methods import add_scaling_option
 from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
 from linrank.cli.train import of_data, without_endings
+from linrank.cli.wanted import add_wanted_options, files_of, wanted_settings
 from linrank.drawing import require_matplotlib
 from linrank.errors import DataFormatError, LinrankError
 
@@ -48,6 +49,7 @@ def parser() -> ArgumentParser:
     )
     made.add_argument("--shrunk", action="store_true", help="keep the penalised weights: do not refit")
     add_scaling_option(made, "standard")
+    add_wanted_options(made, prior=False)
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (0)")
     made.add_argument("--model", metavar="FILE", help="write the chosen model; - for standard output")
     made.add_argument("--picture", metavar="FILE", help="draw the curve: .svg, .png, .pdf, or an .html page")
@@ -81,7 +83,7 @@ def run(arguments: Namespace) -> None:
         require_matplotlib()
     check_files(
         [(arguments.model, MODEL), (arguments.picture, drawn), (page, PAGE)],
-        [arguments.data, arguments.validate, arguments.costs],
+        [arguments.data, arguments.validate, arguments.costs, *files_of(arguments)],
     )
     dataset = read_data(arguments.data, arguments)
     held_out: dict[str, Any] = {"cv": arguments.cv}
@@ -98,6 +100,7 @@ def run(arguments: Namespace) -> None:
         n_steps=arguments.steps,
         smallest=arguments.smallest,
         scaling=arguments.scaling,
+        **wanted_settings(arguments, dataset.names),
         random_state=arguments.seed,
         n_threads=arguments.threads,
         **held_out,

@@ -17,6 +17,7 @@ from linrank.cli.methods import (
 )
 from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
 from linrank.cli.show import largest_weights
+from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> None:
     from linrank.dataset.scaling import choose_scaling, scaled
 
-    out = model_path(arguments.data, arguments.model, arguments.validate)
+    out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
     # Refused before the data is read.
     make_ranker(arguments, None)
     if arguments.patience is not None and arguments.validate is None:
@@ -76,6 +77,7 @@ def run(arguments: Namespace) -> None:
     train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
     ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
+    ranker.set_params(**wanted_settings(arguments, train.names, scaling))
     watched = [vali_scaled] if vali_scaled is not None and ranker.watches else None
     started = time.perf_counter()
     try:
@@ -86,6 +88,7 @@ def run(arguments: Namespace) -> None:
             raise
         interrupted = True
     summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
+    summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
     model = to_model(ranker, train, scaling, summary)
     with place_of(out) as place:
         model.save(place)
@@ -190,6 +193,8 @@ def show_training(
     print_(f"  features      {summary['features_used']} of {model.n_features} have a weight")
     if summary["features_used"]:
         print_(f"  largest       {largest_weights(model)}")
+    if "weights" in summary:
+        print_(f"  weights       {summary['weights']}")
     print_(f"  scaling       {summary['scaling']}")
     print_(f"  trained on    {counted(summary['pairs'], 'pair')} of {counted(summary['documents'], 'document')}")
     print_(f"  seconds       {summary['training_seconds']:.2f} training, {summary['reading_seconds']:.2f} reading")

@@ -11,6 +11,7 @@ from linrank.cli.data_arguments import add_data_options, read_data
 from linrank.cli.methods import add_method_options, given_parameters
 from linrank.cli.outputs import place_of
 from linrank.cli.train import model_path, show_training, to_model, training_summary
+from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def run(arguments: Namespace) -> None:
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
 
-    out = model_path(arguments.data, arguments.model, arguments.validate)
+    out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
     parse_measure(arguments.measure)
     started = time.perf_counter()
     train = read_data(arguments.data, arguments)
@@ -76,10 +77,12 @@ def run(arguments: Namespace) -> None:
         measure=arguments.measure,
         progress=None if arguments.json else lambda line: console().print(str(line)),
         **given_parameters(arguments),
+        **wanted_settings(arguments, train.names, scaling),
     )
     started = time.perf_counter()
     ranker.fit(train_scaled, eval_set=vali_scaled)
     summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
+    summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
     model = to_model(ranker, train, scaling, summary, C=ranker.C_)
     with place_of(out) as place:
         model.save(place)

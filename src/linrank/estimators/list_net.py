@@ -36,7 +36,8 @@ class ListNet(SmoothRanker):
         Weights to keep near to: the penalty is `|w - prior|^2 / 2`, so they change only as the data demands.
     tol : float, default=1e-6
         Stop where (f - min f) / f is at most this, by the Newton decrement; by the duality gap with `penalty="l1"`.
-    max_iter : int, default=100
+    max_iter : int, default=None
+        The solver's own: 100 for Newton's method, 500 with corners or bounds, 10,000 for gradients.
     max_seconds : float, default=None
         Stop after this time, at the last point.
     patience : int, default=None

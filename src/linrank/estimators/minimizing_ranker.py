@@ -23,7 +23,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
 
     # Settings that only some of these rankers have; for the others they are as here.
     tol: float | None
-    max_iter: int
+    max_iter: int | None
     max_seconds: float | None = None
     patience: int | None = None
     measure: str = "ndcg@10"
@@ -81,7 +81,9 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
 
     def _limits(self) -> dict[str, Any]:
         """When a solver gives up, and what it stops at where that was said."""
-        limits: dict[str, Any] = {"max_iterations": self.max_iter}
+        limits: dict[str, Any] = {}
+        if self.max_iter is not None:
+            limits["max_iterations"] = self.max_iter
         if self.max_seconds is not None:
             limits["max_seconds"] = self.max_seconds
         if self.tol is not None:

@@ -56,7 +56,8 @@ class RankSVM(MinimizingRanker):
         For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement, or by the duality gap where the
         penalty is "l1" or "elasticnet". For "tron" (1e-3): the length of
         the gradient relative to that at 0. For "smoothed" (1e-3): the duality gap relative to f.
-    max_iter : int, default=100
+    max_iter : int, default=None
+        The solver's own: 100 for Newton's method, 500 with corners or bounds, 10,000 for gradients.
     max_seconds : float, default=None
         Stop after this time, at the last point.
     sums : {"auto", "direct", "tree"}, default="auto"
@@ -109,7 +110,7 @@ class RankSVM(MinimizingRanker):
         bounds: Any = None,
         prior: Any = None,
         tol: float | None = None,
-        max_iter: int = 100,
+        max_iter: int | None = None,
         max_seconds: float | None = None,
         sums: str = "auto",
         patience: int | None = None,

@@ -69,7 +69,7 @@ class RankSVMCV(RankSVM):
         bounds: Any = None,
         prior: Any = None,
         tol: float | None = None,
-        max_iter: int = 100,
+        max_iter: int | None = None,
         sums: str = "auto",
         measure: str = "ndcg@10",
         n_threads: int | None = None,

@@ -53,7 +53,7 @@ def check_limits(ranker: Any, *, all_iterations: str = "") -> None:
     if tol is not None and not (tol > 0 or (tol == 0 and all_iterations)):
         zero = f", or 0 to {all_iterations}" if all_iterations else ""
         raise LinrankError(f"tol={tol}; use a positive number, such as 1e-4{zero}.")
-    if hasattr(ranker, "max_iter"):
+    if getattr(ranker, "max_iter", None) is not None:
         check_count("max_iter", ranker.max_iter)
     if getattr(ranker, "max_seconds", None) is not None:
         check_positive("max_seconds", ranker.max_seconds, "or None for as long as it takes.")

@@ -26,6 +26,8 @@ from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2, Bounds, WeightPenalty
 from linrank.objective.placement import PlacedData
+from linrank.solvers.proximal import proximal_solver
+from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
 from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.solution import Journal, Solution
@@ -334,7 +336,7 @@ class _PathSettings:
     ) -> tuple[Solution, EvaluatedPoint]:
         """The sparse solution for one l1, from the last one: only the penalty has changed, so nothing is evaluated."""
         penalty = L1(l1 * self.l1_ratio, self.costs) + L2(l1 * (1.0 - self.l1_ratio)) + within
-        return ProximalNewton(self.tol, curvature=curvature).continue_from(point.with_penalty(penalty), Journal())
+        return _proximal(point, self.tol, curvature).continue_from(point.with_penalty(penalty), Journal())
 
 
 class _Refits:
@@ -353,10 +355,16 @@ class _Refits:
         if self._last is None or not np.array_equal(features, self._features):
             start = point if self._last is None or self._last.weights[~features].any() else self._last
             only_these = Bounds(np.where(features, -np.inf, 0.0), np.where(features, np.inf, 0.0))
-            solver = ProximalNewton(self._tol, curvature=self._curvature)
+            solver = _proximal(start, self._tol, self._curvature)
             self._last = solver.continue_from(start.with_penalty(L2() + self._within + only_these), Journal())[1]
             self._features = features
         return self._last
+
+
+def _proximal(point: EvaluatedPoint, tol: float, curvature: SecantHessian) -> ProximalNewton | ProximalGradient:
+    if proximal_solver(point.objective) is ProximalGradient:
+        return ProximalGradient(tol)
+    return ProximalNewton(tol, curvature=curvature)
 
 
 def _scores_at(point: EvaluatedPoint, dataset: RankingDataset) -> Vector:

@@ -10,6 +10,7 @@ from linrank.objective.l1_ball import L1Ball
 from linrank.objective.objective import RankingObjective
 from linrank.solvers.frank_wolfe import FrankWolfe
 from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.proximal import proximal_solver
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.proximal_newton import ProximalNewton
 from linrank.solvers.reweighted_l1 import ReweightedL1
@@ -35,13 +36,13 @@ def default_solver(objective: RankingObjective) -> type[Solver]:
         return FrankWolfe
     if hasattr(objective.loss, "smoothed"):
         return SmoothedNewton
-    return NewtonCG if objective.weight_penalty.is_smooth else ProximalNewton
+    return NewtonCG if objective.weight_penalty.is_smooth else proximal_solver(objective)
 
 
 def solver_for(objective: RankingObjective, name: str | None = None, **settings: Any) -> Solver:
     """The solver that is asked for, or else the default; one that cannot minimise the objective is refused."""
     kind = default_solver(objective) if name is None else SOLVERS[name]
-    if name == "newton" and default_solver(objective) is ProximalNewton:
+    if name == "newton" and not (objective.is_separable and objective.weight_penalty.is_smooth):
         # Newton's method all the same, with corners and bounds in its model.
         kind = ProximalNewton
     solver = kind(**settings)

@@ -9,6 +9,8 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.proximal import proximal_solver
+from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.proximal_newton import ProximalNewton
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_weight_penalty
@@ -35,7 +37,7 @@ class SmoothedNewton(Solver):
 
     def refuses(self, objective: RankingObjective) -> str | None:
         if not hasattr(objective.loss, "smoothed"):
-            return f"{objective.loss} has no corners to round. Use solver='newton'."
+            return f"{type(objective.loss).__name__} has no corners to round. Use solver='newton'."
         return wants_weight_penalty(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
@@ -73,11 +75,11 @@ class SmoothedNewton(Solver):
             width *= _SHRINK
         return journal.solution("the hinge's corner cannot be made sharper in float64")
 
-    def _inner(self, objective: RankingObjective, tolerance: float) -> NewtonCG | ProximalNewton:
+    def _inner(self, objective: RankingObjective, tolerance: float) -> NewtonCG | ProximalNewton | ProximalGradient:
         """What minimises the rounded loss with the objective's penalty, to a certified gap."""
         if objective.weight_penalty.is_smooth:
             return NewtonCG(tolerance, certified=True, max_iterations=self.max_iterations)
-        return ProximalNewton(max(tolerance, _EXACT_WITH_CORNERS), max_iterations=self.max_iterations)
+        return proximal_solver(objective)(max(tolerance, _EXACT_WITH_CORNERS))
 
 
 def _bounds(point: EvaluatedPoint) -> tuple[float, float]:

@@ -43,7 +43,7 @@ class Solver(metaclass=ABCMeta):
 def wants_smooth_loss(objective: RankingObjective) -> str | None:
     """Why a loss with corners is refused."""
     if hasattr(objective.loss, "smoothed"):
-        return f"{objective.loss} has corners, and no curvature there. Use solver='smoothed'."
+        return f"{type(objective.loss).__name__} has corners, and no curvature there. Use solver='smoothed'."
     return None
 
 

@@ -1,0 +1,92 @@
+"""The options by which a verb is told what the weights may be, in units of the raw features."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.inputs import place_to_read
+from linrank.errors import DataFormatError, LinrankError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from linrank.dataset.scaling import Scaling
+
+_NO_BOUND = {"-inf", "inf", "+inf", "*"}
+
+
+def add_wanted_options(parser: Any, *, prior: bool = True) -> None:
+    """Add bounds and, where weights can be pulled, a prior."""
+    group = parser.add_argument_group("what the weights may be")
+    group.add_argument("--non-negative", action="store_true", help="no weight below zero")
+    group.add_argument(
+        "--bounds",
+        metavar="FILE",
+        help="lines of 'feature +', 'feature -' or 'feature LOWER UPPER' (* for none), of the raw features' weights",
+    )
+    if prior:
+        group.add_argument(
+            "--prior", metavar="MODEL", help="keep near the weights of this model: the penalty is |w - prior|^2 / 2"
+        )
+
+
+def files_of(arguments: Namespace) -> list[str | None]:
+    """What these options read."""
+    return [arguments.bounds, getattr(arguments, "prior", None)]
+
+
+def wanted_settings(arguments: Namespace, names: Sequence[str], scaling: Scaling | None = None) -> dict[str, Any]:
+    """The settings of an estimator on features that are scaled so; none where nothing is asked for."""
+    from linrank.model import LinearModel
+    from linrank.wanted_weights import in_scaled_units
+
+    if arguments.non_negative and arguments.bounds:
+        raise LinrankError("--non-negative and --bounds are both given. Put the signs into the file of bounds.")
+    bounds: Any = "non-negative" if arguments.non_negative else None
+    if arguments.bounds:
+        bounds = read_bounds(arguments.bounds, names)
+    prior = getattr(arguments, "prior", None)
+    if prior is not None:
+        prior = LinearModel.load(place_to_read(prior))
+    bounds, prior = in_scaled_units(bounds, prior, scaling, names)
+    return {name: value for name, value in (("bounds", bounds), ("prior", prior)) if value is not None}
+
+
+def said_of(arguments: Namespace) -> str | None:
+    """What a model remembers of these options."""
+    said = ["non-negative"] if arguments.non_negative else []
+    said += [f"within the bounds of {arguments.bounds}"] if arguments.bounds else []
+    said += [f"near those of {arguments.prior}"] if getattr(arguments, "prior", None) else []
+    return ", ".join(said) or None
+
+
+def read_bounds(file: str, names: Sequence[str]) -> dict[str, Any]:
+    """The bounds of each feature that a file names."""
+    try:
+        lines = Path(place_to_read(file)).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise DataFormatError(file, None, f"cannot be read: {error.strerror}. Check the path.") from None
+    bounds: dict[str, Any] = {}
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words:
+            continue
+        signed = words[-1] in ("+", "-")
+        feature = " ".join(words[: -1 if signed else -2])
+        if feature not in names:
+            raise DataFormatError(file, number, f"{line[:60]!r} does not begin with a feature of the data.")
+        if feature in bounds:
+            raise DataFormatError(file, number, f"{feature!r} is there twice. Keep one line a feature.")
+        bounds[feature] = words[-1] if signed else tuple(_bound(file, number, word) for word in words[-2:])
+    return bounds
+
+
+def _bound(file: str, number: int, word: str) -> float | None:
+    if word in _NO_BOUND:
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        raise DataFormatError(file, number, f"{word!r} is no bound; use a number, or * for none.") from None
