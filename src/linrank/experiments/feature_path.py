@@ -19,7 +19,7 @@ from linrank.dataset.scaling import Scaling, ScalingChoice, choose_scaling, fold
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.experiments.path_views import draw_path, path_frame, path_html
-from linrank.measures import Measure, bootstrap_interval, parse_measure
+from linrank.measures import Measure, bootstrap_interval, parse_measure, within_one_standard_error
 from linrank.model import LinearModel, utc_now
 from linrank.objective.concave_penalties import MCP, usual_size
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
@@ -58,12 +58,11 @@ class FeatureStep:
         """The mean over held-out queries, or on the training queries where there were none."""
         return self.train if self.held_out is None else float(np.nanmean(self.held_out))
 
-    @property
-    def standard_error(self) -> float:
-        if self.held_out is None:
-            return 0.0
-        values = self.held_out[~np.isnan(self.held_out)]
-        return float(values.std() / np.sqrt(max(1, len(values) - 1)))
+    def is_near(self, best: FeatureStep) -> bool:
+        """Whether it is within one standard error of the best, by the differences over the same held-out queries."""
+        if self.held_out is None or best.held_out is None:
+            return self.mean >= best.mean
+        return within_one_standard_error(self.held_out, best.held_out)
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
         """Bootstrap interval of the mean over held-out queries."""
@@ -132,9 +131,7 @@ class FeaturePath:
             )
         best = max(allowed, key=lambda step: step.mean)
         if one_se:
-            best = min(
-                (step for step in allowed if step.mean >= best.mean - best.standard_error), key=lambda step: step.cost
-            )
+            best = min((step for step in allowed if step.is_near(best)), key=lambda step: step.cost)
         return best
 
     def to_frame(self) -> Any:
@@ -185,7 +182,7 @@ def feature_path(
     qid: Any = None,
     group: Any = None,
     max_features: int | None = None,
-    cv: int | None = None,
+    cv: int | Sequence[tuple[RankingDataset, RankingDataset]] | None = None,
     eval_set: tuple[Any, Any] | RankingDataset | None = None,
     eval_qid: Any = None,
     costs: Sequence[float] | None = None,
@@ -211,7 +208,8 @@ def feature_path(
     ----------
     X, y, qid, group : as for `RankSVM.fit`: arrays, or a RankingDataset alone
     max_features : stop the path where a model has more
-    cv : number of folds of whole queries to measure each step on queries it was not trained on
+    cv : number of folds of whole queries to measure each step on queries it was not trained on; or the folds, each a
+        dataset to train on and one to measure on
     eval_set, eval_qid : held-out data (X, y) and its query ids, or a RankingDataset, in place of `cv`; columns with
         names are found by them
     costs : what each feature costs in the engine, such as milliseconds; the penalty is weighted by it
@@ -386,7 +384,7 @@ def _held_out(
     dataset: RankingDataset,
     how: _PathSettings,
     measure: Measure,
-    cv: int | None,
+    cv: int | Sequence[tuple[RankingDataset, RankingDataset]] | None,
     eval_set: tuple[Any, Any] | RankingDataset | None,
     eval_qid: Any,
     scaling: str,
@@ -399,7 +397,7 @@ def _held_out(
         )
         pairs = [(dataset, given.with_columns(dataset.names, "the eval_set"))]
     elif cv is not None:
-        pairs = list(dataset.folds(cv, random_state))
+        pairs = list(dataset.folds(cv, random_state) if isinstance(cv, int) else cv)
     else:
         return None
     # A fold's path may have more features at the same share: it is not cut short by the budget.
@@ -426,7 +424,7 @@ def _checked_costs(costs: Sequence[float] | None, n_features: int) -> Vector:
     return prices
 
 
-def _check_settings(n_steps: int, smallest: float, l1_ratio: float, cv: int | None, eval_set: object) -> None:
+def _check_settings(n_steps: int, smallest: float, l1_ratio: float, cv: object, eval_set: object) -> None:
     if n_steps < 2 or not 0 < smallest < 1:
         raise LinrankError(f"n_steps={n_steps}, smallest={smallest}: use at least 2 steps, down to a share below 1.")
     if not 0 < l1_ratio <= 1:

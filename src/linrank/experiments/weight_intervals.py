@@ -178,7 +178,9 @@ def with_repeats(data: RankingDataset, numbers: NDArray[np.int64]) -> RankingDat
 def standard_deviations(data: RankingDataset) -> Vector:
     """Of each feature over all documents."""
     features = data.features
+    if not data.is_sparse:
+        return np.asarray(features.std(axis=0, dtype=np.float64))
     mean = np.asarray(features.mean(axis=0, dtype=np.float64)).ravel()
-    squares = features.multiply(features) if data.is_sparse else np.square(features, dtype=np.float64)
-    deviations: Vector = np.sqrt(np.maximum(np.asarray(squares.mean(axis=0)).ravel() - mean**2, 0.0))
+    squares = np.asarray(features.multiply(features).mean(axis=0)).ravel()
+    deviations: Vector = np.sqrt(np.maximum(squares - mean**2, 0.0))
     return deviations

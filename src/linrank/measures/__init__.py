@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from linrank.measures.evaluation import Evaluation, evaluate
     from linrank.measures.judgements import Judged, Judgements
     from linrank.measures.significance import (
+        SIGNIFICANT,
         PairedTest,
         bootstrap_interval,
         holm,
         paired_t_test,
         randomisation_test,
+        within_one_standard_error,
     )
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "MAP",
     "MRR",
     "NDCG",
+    "SIGNIFICANT",
     "WTA",
     "Evaluation",
     "Judged",
@@ -62,6 +65,7 @@ __all__ = [
     "parse_measure",
     "parse_measures",
     "randomisation_test",
+    "within_one_standard_error",
 ]
 
 _LOADED_ON_USE = {
@@ -73,7 +77,9 @@ _LOADED_ON_USE = {
     "bootstrap_interval": "significance",
     "holm": "significance",
     "paired_t_test": "significance",
+    "SIGNIFICANT": "significance",
     "randomisation_test": "significance",
+    "within_one_standard_error": "significance",
 }
 
 

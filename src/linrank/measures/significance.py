@@ -12,6 +12,9 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
 
+SIGNIFICANT = 0.05
+"""The largest p-value that counts as a difference."""
+
 # Random numbers drawn at once: bounds the memory, and is part of what a random_state means.
 _DRAWS = 1 << 20
 
@@ -171,6 +174,25 @@ def holm(p_values: Any) -> Vector:
     adjusted = np.empty_like(given)
     adjusted[order] = np.minimum(np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)), 1.0)
     return adjusted
+
+
+def within_one_standard_error(values: Any, best: Any) -> bool:
+    """Whether `values` is behind `best` by no more than one standard error of their mean difference d.
+
+    That is mean(d) <= std(d) / sqrt(n), d the differences query by query: what is measured on the same queries rises
+    and falls together, so the error of the difference counts, and not that of either mean. With a single query the
+    error is taken as 0.
+
+    Parameters
+    ----------
+    values, best : arrays of shape (n_queries,)
+        The same measure of the same queries; a query that is NaN in both is left out.
+    """
+    behind = _differences(best, values)
+    if len(behind) == 0:
+        return True
+    error = float(behind.std(ddof=1)) / math.sqrt(len(behind)) if len(behind) > 1 else 0.0
+    return float(behind.mean()) <= error
 
 
 def _batches(n_resamples: int, n_values: int) -> Iterator[int]:
