@@ -68,6 +68,7 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> None:
     from linrank.experiments.curve import PICTURES, save_curve, text_curve
     from linrank.experiments.feature_path import feature_path
+    from linrank.experiments.weight_intervals import standard_deviations
     from linrank.measures import parse_measure
 
     parse_measure(arguments.measure)
@@ -110,7 +111,7 @@ def run(arguments: Namespace) -> None:
         with place_of(arguments.model) as place:
             of_data(path.to_model(chosen), dataset).save(place)
     for picture in filter(None, (arguments.picture, page)):
-        save_curve(path, chosen, picture, title=Path(arguments.data).name)
+        save_curve(path, chosen, picture, title=Path(arguments.data).name, spreads=standard_deviations(dataset))
     if arguments.json:
         dump_json(_record(path, chosen))
         return

@@ -1,24 +1,23 @@
-"""The report of a comparison: its results, and what they leave open, such as how many features are needed."""
+"""The report of a comparison: everything on the page is about the recommended ranker, on the same queries."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import QueryScaling, scaled, scaling_named
+from linrank.dataset.scaling import scaled, scaling_named
 from linrank.errors import LinrankError
-from linrank.experiments.comparison import Contender, JobResult
-from linrank.experiments.curve import curve_content
-from linrank.experiments.feature_path import feature_path
-from linrank.experiments.folds import Fold, Part
+from linrank.experiments.compare import Comparison
+from linrank.experiments.comparison import JobResult
+from linrank.experiments.comparison_curve import compared_curve, compared_curve_content
+from linrank.experiments.comparison_weights import compared_weights
+from linrank.experiments.final import described, parts_as_compared
+from linrank.experiments.folds import whole_data
 from linrank.experiments.report import (
-    FeatureCurve,
     Leaderboard,
     LeaderboardRow,
     QueryDifferences,
@@ -27,88 +26,61 @@ from linrank.experiments.report import (
     ReportContent,
     Training,
     TrainingCurve,
-    WeightRow,
-    Weights,
-    write_page,
 )
 from linrank.experiments.results import Results
+from linrank.model import LinearModel
 
-_RESAMPLES = 50
-# Of more documents than these, a share of the queries is enough for the curve and the intervals of weights.
-_MOST_DOCUMENTS = 200_000
+_T = TypeVar("_T")
 # Significant digits of features on the page: more would not be seen.
 _DIGITS = 5
+# Features of documents on the page, at most.
+_MOST_COLUMNS = 1000
 
 
-def write_comparison_page(results: Results) -> Path:
-    """Write report.html into the folder of the results."""
-    place = results.folder / "report.html"
-    write_page(place, comparison_content(results))
-    return place
+def comparison_content(comparison: Comparison) -> ReportContent:
+    """Everything the page shows; what cannot be shown is missing with the reason."""
+    results = comparison.results
+    missing: dict[str, str] = {}
 
+    def unless_it_cannot(name: str, make: Callable[[], _T]) -> _T | None:
+        try:
+            return make()
+        except (OSError, LinrankError) as error:
+            missing[name] = f"This could not be made. {error}"
+            return None
 
-def comparison_content(results: Results) -> ReportContent:
-    """Everything the page shows; what needs the data is left out, with a note, where it is no longer there."""
-    ours, baseline = _pair(results)
-    notes = list(results.notes())
-    try:
-        whole = _whole(results.plan.folds)
-        curve: FeatureCurve | None = _curve(whole, results)
-        weights = _weights(results, ours)
-        documents = [fold.test.load().with_columns(whole.names, fold.test.path) for fold in results.plan.folds]
-    except (OSError, LinrankError) as error:
-        notes.append(f"What needs the data is left out: {error}")
-        curve, weights, documents = None, None, None
+    tests = unless_it_cannot("documents", lambda: _test_parts(results))
+    model = None
+    if comparison.recommended_linear is not None:
+        model = unless_it_cannot("model", comparison.recommended_model)
+    curve = unless_it_cannot("feature_curve", lambda: compared_curve_content(comparison, compared_curve(comparison)))
+    weights = None
+    if comparison.recommended_linear is None:
+        missing["weights"] = "None of these rankers is a weighted sum of features."
+    else:
+        weights = unless_it_cannot("weights", lambda: compared_weights(comparison, whole_data(results.plan.folds)))
+    queries = _queries(results, tests)
+    if queries is None:
+        missing["queries"] = "One ranker was compared: there is none to hold it against."
+    training = _training(results)
+    if training is None:
+        missing["training"] = "None of these rankers tells its objective step by step."
     return ReportContent(
         title=f"Ranking {results.plan.title}" if results.plan.title else "Comparison of rankers",
         subtitle=_subtitle(results),
         facts=_facts(results),
-        leaderboard=_leaderboard(results),
+        leaderboard=_leaderboard(comparison, model),
         feature_curve=curve,
         weights=weights,
-        queries=_queries(results, ours, baseline, documents),
-        training=_training(results),
-        notes=tuple(notes),
+        queries=queries,
+        training=training,
+        notes=(*results.notes(), *(["Documents are left out. " + missing["documents"]] if tests is None else [])),
+        missing=missing,
     )
 
 
-def _curve(whole: RankingDataset, results: Results) -> FeatureCurve:
-    path = feature_path(whole, None, cv=min(5, whole.n_queries), measure=results.plan.protocol.select)
-    return curve_content(path, path.select_features(one_se=True), dense=_dense_level(results))
-
-
-def _whole(folds: Sequence[Fold]) -> RankingDataset:
-    """All queries of the first fold, which are all there are, or a share of them where there are many documents."""
-    fold = folds[0]
-    if fold.train.numbers:
-        data = Part(fold.train.path, options=fold.train.options).load()
-    else:
-        data = RankingDataset.joined([fold.train.load(), fold.vali.load(), fold.test.load()])
-    if data.n_documents <= _MOST_DOCUMENTS:
-        return data
-    share = _MOST_DOCUMENTS / data.n_documents
-    return data.split(share, 1.0 - share)[0]
-
-
-def _pair(results: Results) -> tuple[str, str]:
-    """What is shown against what: the recommended method and the baseline, or the best of the others."""
-    baseline, ours = results.plan.baseline, results.recommended()
-    if ours == baseline:
-        others = [standing.method for standing in results.standings() if standing.method != baseline]
-        ours = others[0] if others else baseline
-    return ours, baseline
-
-
-def _dense_level(results: Results) -> float | None:
-    return (
-        None
-        if "ranksvm" not in results.complete()
-        else float(np.nanmean(results.per_query("ranksvm", results.plan.protocol.select)))
-    )
-
-
-def _contender(results: Results, method: str) -> Contender:
-    return next(contender for contender in results.plan.contenders if contender.name == method)
+def _test_parts(results: Results) -> list[RankingDataset]:
+    return [parts_as_compared(results, fold)["test"] for fold in results.plan.folds]
 
 
 def _subtitle(results: Results) -> str:
@@ -130,36 +102,52 @@ def _facts(results: Results) -> tuple[tuple[str, str], ...]:
         ("features", str(first.n_features_of)),
         ("folds", str(len(plan.folds))),
         ("chosen by", f"{plan.protocol.select} on validation"),
-        ("scaling", plan.protocol.scaling),
+        ("scaling", results.scaling()),
         ("seed", str(plan.protocol.seed)),
         ("data", first.fingerprints["train"][:23] + "…"),
-        ("linrank", results.recorded_versions()["linrank"]),
+        ("linrank", results.versions["linrank"]),
     )
 
 
-def _leaderboard(results: Results) -> Leaderboard:
+def _leaderboard(comparison: Comparison, model: LinearModel | None) -> Leaderboard:
+    results = comparison.results
     plan, select = results.plan, results.plan.protocol.select
-    recommended = results.recommended()
+    recommended, linear = comparison.recommended, comparison.recommended_linear
+    standings = results.standings()
     rows = tuple(
         LeaderboardRow(
             standing.method,
             standing.means,
-            _contender(results, standing.method).what,
+            plan.contender(standing.method).what,
             _settings(results.of(standing.method)),
             {m: d for m, d in standing.deviations.items() if d == d},  # noqa: PLR0124 - NaN with a single fold
             standing.interval,
             None if standing.method == plan.baseline else standing.difference_of[select],
             None if standing.method == plan.baseline else standing.difference_interval,
-            standing.p_t,
-            standing.p_randomisation,
+            standing.p_of_measures.get(select),
             standing.seconds,
             standing.n_features,
             standing.n_features_of,
             standing.method == recommended,
+            uses=_only_feature(results.of(standing.method)),
+            described=described(linear, model) if standing.method == linear else "",
+            model_features=None if model is None or standing.method != linear else int(np.count_nonzero(model.weights)),
+            best_linear=standing.method == linear != recommended,
         )
-        for standing in results.standings()
+        for standing in standings
     )
-    return Leaderboard(plan.protocol.evaluated(), select, rows, plan.baseline)
+    rule = "It has the fewest features of all rankers within one standard error of that."
+    return Leaderboard(plan.protocol.evaluated(), select, rows, plan.baseline, rule)
+
+
+def _only_feature(results: Sequence[JobResult]) -> str:
+    """Which feature a ranker of one feature ranks by, fold by fold where they differ."""
+    if any(result.n_features != 1 or not result.strongest for result in results):
+        return ""
+    counts = Counter(result.strongest[0] for result in results)
+    if len(counts) == 1:
+        return f"feature {results[0].strongest[0]}"
+    return "feature " + ", ".join(f"{name} on {count}" for name, count in counts.most_common()) + " folds"
 
 
 def _settings(results: Sequence[JobResult]) -> str:
@@ -174,70 +162,21 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _weights(results: Results, method: str) -> Weights | None:
-    """The first fold's weights of a linear method, with intervals from queries drawn again."""
-    result = results.of(method)[0]
-    if result.weights is None:
-        return None
-    fold = results.plan.folds[0]
-    train = fold.train.load()
-    scaling = scaling_named(results.plan.protocol.scaling, train)
-    seen = scaled(train, scaling)
-    drawn = _resampled_weights(results, method, result, seen)
-    spread = np.sqrt(_variances(seen))
-    weights = np.asarray(result.weights)
-    raw = weights if scaling is None or isinstance(scaling, QueryScaling) else scaling.fold(weights)
-    low, high = np.quantile(drawn * spread, [0.025, 0.975], axis=0)
-    rows = tuple(
-        WeightRow(train.names[j], float(raw[j]), float(weights[j] * spread[j]), float(low[j]), float(high[j]))
-        for j in np.argsort(-np.abs(weights * spread), kind="stable")
-        if weights[j] or low[j] or high[j]
-    )
-    return Weights(method, rows, "the change of the score for one standard deviation of the feature")
+def _pair(results: Results) -> tuple[str, str]:
+    """What is shown against what: the recommended ranker, and the baseline or the best of the others."""
+    ours, baseline = results.recommended(), results.plan.baseline
+    if ours != baseline:
+        return ours, baseline
+    return ours, next((standing.method for standing in results.standings() if standing.method != ours), ours)
 
 
-def _resampled_weights(results: Results, method: str, result: JobResult, train: RankingDataset) -> Any:
-    """The weights when as many queries as there are are drawn with replacement, once a row."""
-    rng = np.random.default_rng(results.plan.protocol.seed)
-    contender = _contender(results, method)
-    drawn = []
-    for _ in range(_RESAMPLES):
-        numbers = rng.integers(train.n_queries, size=train.n_queries)
-        part = _with_repeats(train, numbers)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ranker = contender.make(**result.chosen)
-            if "random_state" in ranker.get_params():
-                ranker.set_params(random_state=results.plan.protocol.seed)
-            drawn.append(ranker.fit(part.features, part.labels, qid=part.qid).coef_)
-    return np.array(drawn)
-
-
-def _with_repeats(data: RankingDataset, numbers: Any) -> RankingDataset:
-    """The given queries, a query that is given twice being two queries."""
-    queries = data.queries
-    rows = [queries.rows_of(np.array([number])) for number in numbers]
-    group = [len(of_query) for of_query in rows]
-    order = np.concatenate(rows)
-    return RankingDataset.from_arrays(data.features[order], data.labels[order], group=group)
-
-
-def _variances(data: RankingDataset) -> Vector:
-    features = data.features
-    mean = np.asarray(features.mean(axis=0)).ravel()
-    squares = features.multiply(features) if data.is_sparse else np.square(features, dtype=np.float64)
-    variances: Vector = np.maximum(np.asarray(squares.mean(axis=0)).ravel() - mean**2, 0.0)
-    return variances
-
-
-def _queries(
-    results: Results, ours: str, baseline: str, documents: Sequence[RankingDataset] | None
-) -> QueryDifferences | None:
-    """Every test query under both methods; its documents with the features that either of them weighs."""
-    if ours == baseline:
+def _queries(results: Results, documents: Sequence[RankingDataset] | None) -> QueryDifferences | None:
+    """Every test query under both rankers; its documents with the features that either of them weighs."""
+    ours, other = _pair(results)
+    if ours == other:
         return None
     select = results.plan.protocol.select
-    first, second = results.of(ours), results.of(baseline)
+    first, second = results.of(ours), results.of(other)
     names, columns = _weighed(first, second, documents)
     rows: list[QueryRow] = []
     for number, (a, b) in enumerate(zip(first, second, strict=True)):
@@ -249,7 +188,7 @@ def _queries(
             if x is not None and y is not None
         ]
     return QueryDifferences(
-        select, ours, baseline, tuple(rows), names, _by_fold(first, columns), _by_fold(second, columns)
+        select, ours, other, tuple(rows), names, _by_fold(first, columns), _by_fold(second, columns)
     )
 
 
@@ -261,7 +200,7 @@ def _weighed(
     if documents is None or not linear:
         return (), np.zeros(0, dtype=np.int64)
     columns = np.flatnonzero(np.any(np.array(linear) != 0, axis=0))
-    if len(columns) > 1000:
+    if len(columns) > _MOST_COLUMNS:
         columns = columns[:0]
     return tuple(documents[0].names[column] for column in columns), columns
 
@@ -280,6 +219,11 @@ def _documents(
     scaling = scaling_named(results.plan.protocol.scaling, fold.train.load())
     features = scaled(data, scaling).features
     ours, theirs = (results.scores(result.method, a.fold) for result in (a, b))
+    for name, scores in ((a.method, ours), (b.method, theirs)):
+        if len(scores) != data.n_documents:
+            raise LinrankError(
+                f"{a.fold}: {len(scores)} scores of {name} for {data.n_documents} documents. Run the comparison again."
+            )
     ids = data.docids
     made = []
     for number in range(data.n_queries):

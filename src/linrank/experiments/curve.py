@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from linrank.arrays import Vector
 from linrank.drawing import FORMATS, draw
 from linrank.errors import LinrankError
 from linrank.experiments.feature_path import FeaturePath, FeatureStep
@@ -35,9 +36,17 @@ def text_curve(path: FeaturePath, chosen: FeatureStep, *, width: int = 60, heigh
 
 
 def curve_content(
-    path: FeaturePath, chosen: FeatureStep, *, dense: float | None = None, cost_unit: str | None = None
+    path: FeaturePath,
+    chosen: FeatureStep,
+    *,
+    spreads: Vector | None = None,
+    dense: float | None = None,
+    cost_unit: str | None = None,
 ) -> FeatureCurve:
-    """The curve as the report's page and pictures draw it, with the chosen step marked."""
+    """The curve as the report's page and pictures draw it, with the chosen step marked.
+
+    `spreads` is the standard deviation of each feature, by which the bars of a model compare its features.
+    """
     steps = path.by_size()
     points = []
     for step in steps:
@@ -48,16 +57,27 @@ def curve_content(
     if cost_unit is None and not np.all(path.costs == 1.0):
         cost_unit = "cost"
     near = steps.index(path.select_features(one_se=True))
-    return FeatureCurve(str(path.measure), tuple(points), steps.index(chosen), near, dense, cost_unit)
+    named_spreads = {} if spreads is None else dict(zip(path.feature_names, spreads.tolist(), strict=True))
+    return FeatureCurve(str(path.measure), tuple(points), steps.index(chosen), near, dense, cost_unit, named_spreads)
 
 
-def save_curve(path: FeaturePath, chosen: FeatureStep, out: str | os.PathLike[str], *, title: str = "") -> None:
-    """Write the curve as .svg, .png or .pdf (with matplotlib), or as an .html page where it can be explored."""
+def save_curve(
+    path: FeaturePath,
+    chosen: FeatureStep,
+    out: str | os.PathLike[str],
+    *,
+    title: str = "",
+    spreads: Vector | None = None,
+) -> None:
+    """Write the curve as .svg, .png or .pdf (with matplotlib), or as an .html page where it can be explored.
+
+    `spreads` is the standard deviation of each feature, by which the bars of a model compare its features.
+    """
     target = Path(out)
     ending = target.suffix.lower()
     if ending not in PICTURES:
         raise LinrankError(f"{target}: cannot draw a {ending!r} file; use one of {', '.join(PICTURES)}.")
-    content = curve_content(path, chosen)
+    content = curve_content(path, chosen, spreads=spreads)
     if ending != ".html":
         draw(target, lambda figure: draw_curve(figure, content))
         return

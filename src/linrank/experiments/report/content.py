@@ -1,6 +1,6 @@
 """What a report says, as plain values: whoever measured it fills this in, and the page and the pictures draw it.
 
-Whatever is None was not measured, and its part of the report is left out.
+Whatever is None was not measured: its part of the report is left out, or says why where `missing` does.
 """
 
 from __future__ import annotations
@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linrank.errors import LinrankError
+from linrank.measures import SIGNIFICANT
 
 Interval = tuple[float, float]
 """The low and the high end of a 95 % interval."""
-
-SIGNIFICANT = 0.05
-"""The largest p-value that counts as a difference."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,8 @@ class LeaderboardRow:
         Of the mean of the main measure.
     difference, difference_interval : float, (float, float), or None
         Of the main measure, from the baseline.
-    p_t, p_randomisation : float or None
-        Of that difference, corrected for all the comparisons (Holm); None for the baseline.
+    p_value : float or None
+        Of that difference: Fisher's randomisation test, corrected for all comparisons (Holm); None for the baseline.
     seconds : float or None
         Of training.
     n_features : float or None
@@ -46,6 +44,14 @@ class LeaderboardRow:
         Features there are.
     recommended : bool
         Whether this is the one to use.
+    uses : str
+        Which feature, where it is only one.
+    described : str
+        The name and what else the answer should say, such as "ranksvm with 7 of 46 features"; the name if empty.
+    model_features : int or None
+        Features with a weight in the model that was trained on everything.
+    best_linear : bool
+        Whether it is the linear one to use, where the recommended one is not linear.
     """
 
     name: str
@@ -56,17 +62,15 @@ class LeaderboardRow:
     interval: Interval | None = None
     difference: float | None = None
     difference_interval: Interval | None = None
-    p_t: float | None = None
-    p_randomisation: float | None = None
+    p_value: float | None = None
     seconds: float | None = None
     n_features: float | None = None
     n_features_of: int | None = None
     recommended: bool = False
-
-    @property
-    def p_value(self) -> float | None:
-        """The p-value that decides: of the randomisation test, which assumes the least, where it was done."""
-        return self.p_t if self.p_randomisation is None else self.p_randomisation
+    uses: str = ""
+    described: str = ""
+    model_features: int | None = None
+    best_linear: bool = False
 
     @property
     def differs(self) -> bool:
@@ -83,6 +87,8 @@ class Leaderboard:
     rows: tuple[LeaderboardRow, ...]
     baseline: str | None = None
     """The name of the ranker the others are compared with."""
+    rule: str = ""
+    """Why the recommended ranker is recommended where another one has the highest mean."""
 
     def __post_init__(self) -> None:
         if self.main not in self.measures:
@@ -109,6 +115,17 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
+class RecommendedPoint:
+    """Where the recommended ranker stands beside the curve, measured on the same queries."""
+
+    name: str
+    n_features: int
+    mean: float
+    is_best_linear: bool = False
+    """Whether it is the best linear ranker only, as the recommended one is not linear."""
+
+
+@dataclass(frozen=True)
 class FeatureCurve:
     """Quality against number of features, the fewest first."""
 
@@ -119,9 +136,13 @@ class FeatureCurve:
     one_standard_error: int | None = None
     """The number of the cheapest point within one standard error of the best."""
     dense: float | None = None
-    """The measure of a model with all features."""
+    """The measure of the same kind of model with all features, on the same queries."""
     cost_unit: str | None = None
     """Such as "ms"; None where every feature costs the same."""
+    spreads: Mapping[str, float] = field(default_factory=dict)
+    """The standard deviation of each feature: bars are the weights times these, where they are known."""
+    recommended: RecommendedPoint | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         for name, place in (("chosen", self.chosen), ("one_standard_error", self.one_standard_error)):
@@ -131,10 +152,10 @@ class FeatureCurve:
 
 @dataclass(frozen=True)
 class WeightRow:
-    """A feature's weight in its own units, and scaled with the bootstrap interval of the scaled weight."""
+    """A feature's weight in its own units, if there are any, and scaled, with the bootstrap interval of that."""
 
     feature: str
-    raw: float
+    raw: float | None
     scaled: float
     low: float | None = None
     high: float | None = None
@@ -148,6 +169,7 @@ class Weights:
     rows: tuple[WeightRow, ...]
     units: str = ""
     """What scaled means, such as "a standard deviation of the feature"."""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -256,10 +278,12 @@ class ReportContent:
     title: str
     subtitle: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    """Names and values of what there is to know of the data and the protocol."""
+    """Names and values of what there is to know of the data and the protocol, at the foot."""
     leaderboard: Leaderboard | None = None
     feature_curve: FeatureCurve | None = None
     weights: Weights | None = None
     queries: QueryDifferences | None = None
     training: Training | None = None
     notes: tuple[str, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Why a part that is not there is not, by its name."""

@@ -16,14 +16,10 @@ from string import Template
 from typing import Any
 
 from linrank.errors import LinrankError
-from linrank.experiments.report.content import (
-    SIGNIFICANT,
-    QueryDifferences,
-    QueryDocuments,
-    ReportContent,
-)
+from linrank.experiments.report.content import QueryDifferences, QueryDocuments, ReportContent
 from linrank.experiments.report.verdict import verdict
 from linrank.files import replacing
+from linrank.measures import SIGNIFICANT
 
 PAGE_LIMIT = 2_000_000
 """Bytes of a page that any mail server carries and any phone opens."""
@@ -53,14 +49,14 @@ def render(content: ReportContent) -> str:
     """Return the page; the same content gives the same bytes."""
     style, script = _asset("page.css"), _script()
     data = _data(content)
-    present = [name for name in _SECTIONS if data[name] is not None]
+    present = [name for name in _SECTIONS if data[name] is not None or name in content.missing]
     return Template(_asset("page.html")).substitute(
         policy=_policy(style, script),
         title=_escaped(content.title),
         subtitle=f'<p class="subtitle">{_escaped(content.subtitle)}</p>' if content.subtitle else "",
         facts=_facts(content.facts),
         links="".join(f'<a href="#{name}">{_SECTIONS[name][0]}</a>' for name in present),
-        sections="\n".join(_section(name, content) for name in present),
+        sections="\n".join(_section(name, content, there=data[name] is not None) for name in present),
         notes=_notes(content.notes),
         style=style,
         data=_json(data),
@@ -137,16 +133,18 @@ def _notes(notes: Sequence[str]) -> str:
     return f'<section id="notes"><h2>Notes</h2><ul>{items}</ul></section>'
 
 
-def _section(name: str, content: ReportContent) -> str:
-    advice = ""
+def _section(name: str, content: ReportContent, *, there: bool) -> str:
+    said = ""
     if name == "leaderboard" and content.leaderboard is not None:
         spoken = verdict(content.leaderboard)
-        advice = (
+        said = (
             f'<p class="verdict">{_escaped(spoken.headline)}</p>'
             f'<p class="reasons">{_escaped(" ".join(spoken.reasons))}</p>'
         )
+    if not there:
+        said = f'<p class="absent">{_escaped(content.missing[name])}</p>'
     heading = f'<h2 id="{name}-heading">{_SECTIONS[name][1]}</h2>'
-    return f'<section id="{name}" aria-labelledby="{name}-heading">{heading}{advice}</section>'
+    return f'<section id="{name}" aria-labelledby="{name}-heading">{heading}{said}</section>'
 
 
 def _data(content: ReportContent) -> dict[str, Any]:

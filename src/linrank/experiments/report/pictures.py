@@ -98,6 +98,10 @@ def draw_curve_on(axes: Any, curve: FeatureCurve) -> None:
     axes.plot(sizes, [point.mean for point in curve.points], "o-", color=OURS, markersize=3.5)
     if curve.dense is not None:
         axes.axhline(curve.dense, color=THEIRS, linestyle="--", linewidth=1, label="all features")
+    if curve.recommended is not None:
+        star = curve.recommended
+        label = f"{star.name}: {star.n_features} features"
+        axes.plot([star.n_features], [star.mean], "D", color=THEIRS, linestyle="none", label=label)
     for name, place, size in (("one standard error", curve.one_standard_error, 9), ("chosen", curve.chosen, 13)):
         if place is not None:
             point = curve.points[place]

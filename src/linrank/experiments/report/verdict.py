@@ -41,7 +41,18 @@ def verdict(board: Leaderboard) -> Verdict:
         reasons.append(_against(chosen, baseline))
     if best is not chosen and best is not baseline:
         reasons.append(_against_best(chosen, best, board))
-    return Verdict(f"Use {chosen.name}.", tuple(reasons))
+    linear = next((row for row in board.rows if row.best_linear), None)
+    if linear is not None:
+        reasons.append(_best_linear(chosen, linear, board))
+    return Verdict(f"Use {chosen.described or chosen.name}.", tuple(reasons))
+
+
+def _best_linear(chosen: LeaderboardRow, linear: LeaderboardRow, board: Leaderboard) -> str:
+    behind = chosen.means[board.main] - linear.means[board.main]
+    return (
+        f"It is no weighted sum of features; the best linear ranker, {linear.described or linear.name}, has a mean of "
+        f"{linear.means[board.main]:.4f}, {abs(behind):.4f} {'below' if behind >= 0 else 'above'}."
+    )
 
 
 def _better_than_baseline(board: Leaderboard) -> str:
@@ -72,18 +83,15 @@ def _against(chosen: LeaderboardRow, baseline: LeaderboardRow) -> str:
 def _against_best(chosen: LeaderboardRow, best: LeaderboardRow, board: Leaderboard) -> str:
     sentence = f"{best.name} has the highest mean, {best.means[board.main]:.4f}"
     if best.n_features and _features(chosen, best):
-        sentence += f", with {_count(best.n_features)} features"
+        sentence += f", with {_count(best.model_features or best.n_features)} features"
     if best.differs and not chosen.differs:
         sentence += f", and is significantly better than {board.baseline}"
-    if chosen.interval is None or best.interval is None:
-        return f"{sentence}."
-    apart = chosen.interval[1] < best.interval[0]
-    return f"{sentence}; the two intervals {'do not overlap' if apart else 'overlap'}."
+    return f"{sentence}. {board.rule}".rstrip()
 
 
 def _features(chosen: LeaderboardRow, other: LeaderboardRow) -> str:
     """Say how many features the chosen ranker needs beside the other, where that is far from as many."""
-    few, many = chosen.n_features, other.n_features
+    few, many = chosen.model_features or chosen.n_features, other.model_features or other.n_features
     if not few or not many or 0.85 < few / many < 1.15:
         return ""
     share = next((word for value, word in _SHARES.items() if abs(few / many / value - 1) < 0.08), None)

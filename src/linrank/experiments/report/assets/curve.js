@@ -12,7 +12,7 @@ const bySize = (weights) => Object.entries(weights).sort((a, b) => Math.abs(b[1]
 
 function curveAxis(curve, axis, width) {
   const places = curve.points.map((point) => (axis === "cost" ? point.cost : point.n_features));
-  const [low, high] = extent(places);
+  const [low, high] = extent(axis === "cost" || !curve.recommended ? places : [...places, curve.recommended.n_features]);
   const range = [CURVE.margin.left + 8, width - CURVE.margin.right - 8];
   // The first few features matter most: give them room where there are many.
   const wide = low > 0 && high / low > 30;
@@ -32,7 +32,8 @@ function curveDrawing(curve, axis, width, at) {
   const right = width - margin.right;
   const x = curveAxis(curve, axis, width);
   const values = curve.points.flatMap((point) => [point.mean, point.low ?? point.mean, point.high ?? point.mean]);
-  const domain = padded(extent(curve.dense === null ? values : [...values, curve.dense]));
+  const others = [curve.dense, curve.recommended?.mean].filter((value) => value != null);
+  const domain = padded(extent([...values, ...others]));
   const scale = linearScale(domain, [height - margin.bottom, margin.top]);
   const y = { scale, ticks: linearTicks(domain, 5), show: (value) => withMinus(String(value)), label: curve.measure };
   const xs = x.places.map(x.scale);
@@ -40,33 +41,53 @@ function curveDrawing(curve, axis, width, at) {
   const around = [...ys("high"), ...ys("low").reverse()];
   const banded = curve.points.some((point) => point.low !== null);
   const here = curve.points[at];
-  const flag = (place, text, above) => {
-    const half = 3.2 * text.length;
-    const x = Math.min(Math.max(xs[place], margin.left + half), right - half);
-    const y = scale(curve.points[place].mean);
-    return svg(
-      "g",
-      { class: "flag" },
-      svg("circle", { cx: xs[place], cy: y, r: 8 }),
-      svg("text", { x, y: y + (above ? -15 : 25), "text-anchor": "middle" }, text),
-    );
-  };
+  const ring = (place) => svg("circle", { class: "ring", cx: xs[place], cy: scale(curve.points[place].mean), r: 8 });
   const within = curve.one_standard_error;
+  const star = axis === "cost" ? null : curve.recommended;
   return svg(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${curve.measure} against ${x.label}` },
     axes(width, height, margin, x, y),
     banded && svg("polygon", { class: "band", points: points([...xs, ...xs.toReversed()], around) }),
-    curve.dense !== null && [
+    curve.dense !== null &&
       svg("line", { class: "baseline", x1: margin.left, x2: right, y1: scale(curve.dense), y2: scale(curve.dense) }),
-      svg("text", { x: right, y: 12, "text-anchor": "end" }, `dashed: all features, ${show.measure(curve.dense)}`),
-    ],
     svg("line", { class: "cursor", x1: xs[at], x2: xs[at], y1: margin.top, y2: height - margin.bottom }),
     svg("polyline", { class: "line", points: points(xs, ys("mean")) }),
     xs.map((value, place) => svg("circle", { class: "dot", cx: value, cy: scale(curve.points[place].mean), r: 2.5 })),
-    within !== null && within !== curve.chosen && flag(within, "one standard error", false),
-    flag(curve.chosen, within === curve.chosen ? "chosen, one standard error" : "chosen", true),
+    within !== null && ring(within),
     svg("circle", { class: "here", cx: xs[at], cy: scale(here.mean), r: 6 }),
+    star && diamond(x.scale(star.n_features), scale(star.mean)),
+  );
+}
+
+const diamond = (x, y) => svg("path", { class: "star", d: `M${x - 7} ${y}L${x} ${y - 7}L${x + 7} ${y}L${x} ${y + 7}Z` });
+
+// What the signs of the drawing mean, beside it: words inside it would stand on one another.
+function curveKey(curve) {
+  const key = (drawn, text) =>
+    html("span", {}, svg("svg", { class: "key", viewBox: "0 0 24 16", "aria-hidden": "true" }, drawn), text);
+  const star = curve.recommended;
+  const within = curve.one_standard_error;
+  const sized = (point) => `${show.count(point.n_features)} feature${point.n_features === 1 ? "" : "s"}`;
+  return html(
+    "p",
+    { class: "keys" },
+    star &&
+      key(
+        diamond(12, 8),
+        `${star.name}, ${star.is_best_linear ? "the best linear ranker" : "recommended"}: ${sized(star)}`,
+      ),
+    key(svg("circle", { class: "here", cx: 12, cy: 8, r: 6 }), "the model shown below"),
+    within !== null &&
+      key(
+        svg("circle", { class: "ring", cx: 12, cy: 8, r: 7 }),
+        `fewest within one standard error of the best: ${sized(curve.points[within])}`,
+      ),
+    curve.dense !== null &&
+      key(
+        svg("line", { class: "baseline", x1: 0, x2: 24, y1: 8, y2: 8 }),
+        `all features: ${show.measure(curve.dense)}`,
+      ),
   );
 }
 
@@ -86,21 +107,21 @@ function figuresOf(curve, point) {
   );
 }
 
-// Raw weights compare only once each is brought to the scale of its feature, where the report knows that.
-function comparedBars(point, units) {
-  const rows = bySize(point.weights).map(([name, raw]) => ({ name, raw, value: raw * (units.get(name) ?? NaN) }));
+// Raw weights compare only once each is brought to the scale of its feature.
+function comparedBars(point, spreads) {
+  const rows = bySize(point.weights).map(([name, raw]) => ({ name, raw, value: raw * (spreads[name] ?? NaN) }));
   const comparable = rows.every((row) => Number.isFinite(row.value));
   const drawn = comparable
     ? rows.sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
     : rows.map((row) => ({ ...row, value: row.raw }));
   const said = comparable
-    ? "Numbers are raw weights, which multiply the features as they are; bars are to the scale of each feature."
+    ? "Bars are the change of the score for one standard deviation of the feature; numbers are raw weights, which " +
+      "multiply the features as they are."
     : "Raw weights, which multiply the features as they are.";
   return html("div", {}, barTable("Weights of this model", drawn, show.signedNumber), remark(said));
 }
 
-function drawCurve(place, curve, { weights: scales }) {
-  const units = new Map(scales?.rows.filter((row) => row.raw !== 0).map((row) => [row.feature, row.scaled / row.raw]));
+function drawCurve(place, curve) {
   let at = curve.chosen;
   let axis = "features";
   // On the frame, which stays, rather than on the drawing, which a drag replaces.
@@ -131,13 +152,14 @@ function drawCurve(place, curve, { weights: scales }) {
     slider.value = at;
     slider.setAttribute("aria-valuetext", `${point.n_features} features, ${curve.measure} ${show.measure(point.mean)}`);
     redraw();
-    model.replaceChildren(figuresOf(curve, point), comparedBars(point, units));
+    model.replaceChildren(figuresOf(curve, point), comparedBars(point, curve.spreads));
   };
   const copyButton = (name, written) => {
     const copy = (event) => copied(written(curve.points[at].weights), event.currentTarget);
     return html("button", { type: "button", onclick: copy }, name);
   };
   place.append(
+    curve.note ? remark(curve.note) : "",
     curve.cost_unit !== null
       ? choice("Horizontal axis", { features: "By features", cost: "By cost" }, axis, (chosen) => {
           axis = chosen;
@@ -145,6 +167,7 @@ function drawCurve(place, curve, { weights: scales }) {
         })
       : "",
     figure,
+    curveKey(curve),
     html("label", { class: "slider" }, html("span", { class: "hidden" }, "Number of features"), slider),
     html(
       "div",

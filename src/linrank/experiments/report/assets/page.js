@@ -9,7 +9,7 @@ const drawers = {
   training: drawTraining,
 };
 for (const [name, draw] of Object.entries(drawers)) {
-  if (report[name] !== null) draw(document.getElementById(name), report[name], report);
+  if (report[name] !== null) draw(document.getElementById(name), report[name]);
 }
 
 // The system's wish holds until the button is pressed, and again once the button agrees with it.

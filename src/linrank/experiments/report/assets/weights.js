@@ -3,6 +3,7 @@
 function drawWeights(place, weights) {
   const rows = [...weights.rows].sort((a, b) => Math.abs(b.scaled) - Math.abs(a.scaled));
   const scaled = ({ feature, scaled: value, low, high }) => ({ name: feature, value, low, high });
+  const hasRaw = rows.every((row) => row.raw !== null);
   const raw = (row) => {
     // The unit is a constant factor, and so is its effect on the interval.
     const unit = row.scaled === 0 ? null : row.raw / row.scaled;
@@ -23,6 +24,11 @@ function drawWeights(place, weights) {
     const shown = rows.map(kind === "raw" ? raw : scaled);
     table.replaceChildren(barTable(`Weights of ${weights.method}`, shown, show.signedNumber));
   };
-  place.append(choice("Units of the weights", { scaled: "Scaled", raw: "Raw" }, "scaled", turn), said, table);
+  place.append(
+    weights.note ? html("p", { class: "absent" }, weights.note) : "",
+    hasRaw ? choice("Units of the weights", { scaled: "Scaled", raw: "Raw" }, "scaled", turn) : "",
+    said,
+    table,
+  );
   turn("scaled");
 }

@@ -1,0 +1,72 @@
+"""What the recommended model weighs, with intervals from queries drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import QueryScaling, scaled
+from linrank.errors import LinrankError
+from linrank.experiments.compare import Comparison
+from linrank.experiments.comparison import fitted, linear_weights
+from linrank.experiments.comparison_curve import MOST_DOCUMENTS
+from linrank.experiments.final import unfitted
+from linrank.experiments.report import WeightRow, Weights
+from linrank.experiments.weight_intervals import RESAMPLES, standard_deviations, weight_resamples
+
+UNITS = "the change of the score for one standard deviation of the feature"
+
+
+def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
+    """The weights of the recommended linear model, trained on all queries of `data`."""
+    name = str(comparison.recommended_linear)
+    model = comparison.recommended_model()
+    by_query = isinstance(model.scaling, QueryScaling)
+    seen = scaled(data, model.scaling)
+    spread = standard_deviations(seen)
+    weights = model.weights * spread
+    raw = None if by_query else model.raw_weights()
+    note = ""
+    if comparison.recommended != name:
+        note = (
+            f"{comparison.recommended}, the recommended ranker, is no weighted sum of features: these are the weights "
+            f"of {name}, the best linear ranker."
+        )
+    low = high = None
+    if data.n_documents <= MOST_DOCUMENTS:
+        try:
+            drawn = _resampled(comparison, name, model.training["chosen"], seen) * spread
+            low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+        except LinrankError as error:
+            note = f"{note} There are no intervals: {error}".strip()
+    else:
+        note = f"{note} There are no intervals, as there are very many documents.".strip()
+    rows = tuple(
+        WeightRow(
+            data.names[j],
+            None if raw is None else float(raw[j]),
+            float(weights[j]),
+            None if low is None else float(low[j]),
+            None if high is None else float(high[j]),
+        )
+        for j in np.argsort(-np.abs(weights), kind="stable")
+        if weights[j] or (low is not None and high is not None and (low[j] or high[j]))
+    )
+    return Weights(name, rows, UNITS, note)
+
+
+def _resampled(
+    comparison: Comparison, method: str, settings: Mapping[str, Any], data: RankingDataset
+) -> NDArray[np.float64]:
+    """The weights of the recommended settings when queries are drawn again, once a row."""
+
+    def weights_on(part: RankingDataset) -> Vector:
+        ranker = fitted(method, unfitted(comparison.results, method, settings), part)
+        return np.asarray(linear_weights(ranker, data.n_features))
+
+    return weight_resamples(weights_on, data, RESAMPLES, comparison.results.plan.protocol.seed)
