@@ -34,10 +34,11 @@ STAGES = [
     "explaining",
     "measures",
     "analysis",
+    "estimators",
     "experiments",
     "exporting",
 ]
-TOP = ["estimators", "warmup", "cli", "__init__", "__main__"]
+TOP = ["warmup", "cli", "__init__", "__main__"]
 RANK = dict.fromkeys(FOUNDATION, 0) | {name: 1 + place for place, name in enumerate([*STAGES, *TOP])}
 
 

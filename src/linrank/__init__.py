@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from linrank.estimators.simple_rankers import FixedWeights, SingleFeature
     from linrank.estimators.sparse_rank import SparseRank
     from linrank.estimators.tree_rankers import GradientBoostedTrees, RandomForest
+    from linrank.experiments.compare import Comparison, compare
     from linrank.experiments.feature_path import feature_path
     from linrank.experiments.weight_intervals import weight_intervals
     from linrank.explaining import explain
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 # Each public name and the module it is loaded from on first use: importing linrank costs milliseconds.
 _HOMES = {
     "AdaRank": "estimators.ada_rank",
+    "Comparison": "experiments.compare",
     "DataFormatError": "errors",
     "EGDM": "estimators.gdm",
     "FacRankSVM": "estimators.fac_rank_svm",
@@ -75,6 +77,7 @@ _HOMES = {
     "SingleFeature": "estimators.simple_rankers",
     "SparseRank": "estimators.sparse_rank",
     "XGBoostRanker": "estimators.lambda_mart",
+    "compare": "experiments.compare",
     "evaluate": "measures",
     "explain": "explaining",
     "feature_path": "experiments.feature_path",
@@ -94,6 +97,7 @@ __all__ = [
     "EGDM",
     "GDM",
     "AdaRank",
+    "Comparison",
     "DataFormatError",
     "FacRankSVM",
     "FenchelRank",
@@ -123,6 +127,7 @@ __all__ = [
     "SparseRank",
     "XGBoostRanker",
     "__version__",
+    "compare",
     "evaluate",
     "explain",
     "feature_path",

@@ -1,4 +1,4 @@
-"""The report of a comparison says what the results say."""
+"""The page of a comparison: all of it is about the recommended ranker, on the same queries, in the same units."""
 
 import shutil
 from dataclasses import replace
@@ -6,114 +6,206 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linrank import make_ranking
+from linrank import Comparison, RankSVM, compare, make_ranking
 from linrank.cli import main
 from linrank.dataset.text_column import TextColumn
-from linrank.experiments import comparison_page
-from linrank.experiments.comparison import Contender, Protocol
+from linrank.experiments import comparison_weights
 from linrank.experiments.comparison_page import comparison_content
-from linrank.experiments.folds import find_folds
-from linrank.experiments.results import Plan, Results
+from linrank.experiments.final import described
+from linrank.experiments.report import render
+from linrank.experiments.results import Results
+from linrank.measures import NDCG
 from linrank.reading.write_svmlight import write_svmlight
 
-RANKSVM = Contender("ranksvm", "linrank.estimators.rank_svm:RankSVM", {}, {"C": [1e-3, 1.0]}, "squared hinge")
-SPARSE = Contender("sparse", "linrank.estimators.rank_svm:RankSVM", {"penalty": "l1"}, {"C": [3e-3]})
-TREES = Contender("forest", "linrank.estimators.tree_rankers:RandomForest", {"n_trees": 5}, {})
+RANKSVM = ("ranksvm", {"C": [1e-3, 1.0]})
+SPARSE = (RankSVM(penalty="l1"), {"C": [3e-3]})
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     made, _ = make_ranking(40, (6, 12), n_features=6, n_informative=2, noise=0.3)
-    made = replace(made, comments=TextColumn.from_texts(f"docid = D{row}" for row in range(made.n_documents)))
+    # In raw units: what is chosen and shown must not depend on them.
+    units = np.array([1.0, 100.0, 0.01, 1.0, 10.0, 1.0])
+    comments = TextColumn.from_texts(f"docid = D{row}" for row in range(made.n_documents))
     path = tmp_path_factory.mktemp("data") / "judged.txt"
-    write_svmlight(path, made)
+    write_svmlight(path, replace(made, features=made.features * units, comments=comments))
     return path
 
 
-def compared(data, folder, *contenders, scaling="none"):
-    plan = Plan(tuple(find_folds(data, n_folds=3)), contenders, Protocol(scaling=scaling), "ranksvm", "judged")
-    results = Results(folder, plan)
-    assert results.run(1, lambda *_: None) == {}
-    return results
+def compared(data, folder=None, scaling="standard", **rankers):
+    made = compare(data, rankers, baseline="ranksvm", n_folds=3, scaling=scaling, out=folder)
+    assert made.failures == {}
+    return made
 
 
 @pytest.fixture(scope="module")
-def results(data, tmp_path_factory):
-    return compared(data, tmp_path_factory.mktemp("out") / "results", RANKSVM, SPARSE)
+def comparison(data, tmp_path_factory):
+    made = compared(data, tmp_path_factory.mktemp("out") / "results", ranksvm=RANKSVM, sparse=SPARSE)
+    made.write()
+    return made
 
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):
-    monkeypatch.setattr(comparison_page, "_RESAMPLES", 5)
+    monkeypatch.setattr(comparison_weights, "RESAMPLES", 5)
 
 
-def test_the_leaderboard_is_that_of_the_results(results):
-    board = comparison_content(results).leaderboard
-    standings = results.standings()
-    assert [row.name for row in board.rows] == [standing.method for standing in standings]
-    assert board.rows[0].means == standings[0].means
-    assert [row.name for row in board.rows if row.recommended] == [results.recommended()]
-    assert "C = " in board.rows[0].settings
+@pytest.fixture(scope="module")
+def content(comparison):
+    return comparison_content(comparison)
 
 
-def test_every_test_query_is_there_once_and_its_scores_are_the_weights_times_the_features(results):
-    queries = comparison_content(results).queries
+def test_the_leaderboard_is_that_of_the_results(comparison, content):
+    board = content.leaderboard
+    assert [row.name for row in board.rows] == [standing.method for standing in comparison.leaderboard]
+    assert board.rows[0].means == comparison.leaderboard[0].means
+    assert [row.name for row in board.rows if row.recommended] == [comparison.recommended]
+    assert all("C = " in row.settings for row in board.rows)
+
+
+def test_every_test_query_is_there_once_and_its_scores_are_the_weights_times_the_features(comparison, content):
+    queries = content.queries
+    assert queries.ours == comparison.recommended
     assert len(queries.rows) == len({row.qid for row in queries.rows}) == 40
-    ours = {"sparse": queries.weights_ours, "ranksvm": queries.weights_baseline}
     for row in queries.rows:
         features = np.array(row.documents.features)
-        np.testing.assert_allclose(features @ ours["sparse"][row.fold], row.documents.scores_ours, rtol=2e-3, atol=2e-3)
-        np.testing.assert_allclose(
-            features @ ours["ranksvm"][row.fold], row.documents.scores_baseline, rtol=2e-3, atol=2e-3
-        )
+        for weights, scores in (
+            (queries.weights_ours, row.documents.scores_ours),
+            (queries.weights_baseline, row.documents.scores_baseline),
+        ):
+            np.testing.assert_allclose(features @ weights[row.fold], scores, rtol=2e-3, atol=2e-3)
     assert row.documents.ids[0].startswith("D")
 
 
-def test_the_weights_are_the_first_folds_with_an_interval_around_them(results):
-    weights = comparison_content(results).weights
-    first = results.of(weights.method)[0].weights
-    assert {row.feature: row.raw for row in weights.rows if row.raw} == {
-        str(j + 1): value for j, value in enumerate(first) if value
-    }
-    strongest = weights.rows[0]
-    assert strongest.low <= strongest.high
-    assert abs(strongest.scaled) == max(abs(row.scaled) for row in weights.rows)
+def test_the_curve_is_measured_on_the_queries_of_the_leaderboard_and_scaled_as_they_are(comparison, content):
+    curve, plan = content.feature_curve, comparison.results.plan
+    assert curve.recommended.name == comparison.recommended
+    assert curve.recommended.mean == pytest.approx(
+        np.nanmean(comparison.results.per_query(comparison.recommended, "ndcg@10"))
+    )
+    # All features of RankSVM with C = 1, fold by fold on that fold's scale: the line, and the last point of the curve.
+    values = []
+    for fold in plan.folds:
+        train, test = fold.train.load(), fold.test.load()
+        mean, deviation = train.features.mean(axis=0), train.features.std(axis=0)
+        ranker = RankSVM(C=1.0).fit((train.features - mean) / deviation, train.labels, qid=train.qid)
+        values.append((NDCG @ 10).per_query(ranker.predict((test.features - mean) / deviation), test))
+    assert curve.dense == pytest.approx(np.mean(np.concatenate(values)), abs=1e-9)
+    assert curve.points[-1].n_features == 6
+    assert curve.points[-1].mean == pytest.approx(curve.dense, abs=0.01)
 
 
-def test_raw_weights_are_folded_where_the_protocol_scales(data, tmp_path):
-    results = compared(data, tmp_path / "r", RANKSVM, SPARSE, scaling="standard")
-    weights = comparison_content(results).weights
-    train = results.plan.folds[0].train.load()
-    spread = train.features.std(axis=0)
-    for row in weights.rows:
-        assert row.scaled == pytest.approx(row.raw * spread[int(row.feature) - 1], rel=1e-6, abs=1e-9)
+def test_the_curve_does_not_depend_on_units(data, content, tmp_path):
+    """The first features are the informative ones, though others have larger units."""
+    from linrank import read
+
+    whole = read(data)
+    made, _ = make_ranking(40, (6, 12), n_features=6, n_informative=2, noise=0.3)
+    np.testing.assert_array_equal(whole.labels, made.labels)
+    write_svmlight(tmp_path / "plain.txt", made)
+    plain = comparison_content(compared(tmp_path / "plain.txt", ranksvm=RANKSVM)).feature_curve
+    assert [sorted(point.weights) for point in plain.points] == [
+        sorted(point.weights) for point in content.feature_curve.points
+    ]
 
 
-def test_a_ranker_that_is_not_linear_has_orders_but_no_contributions(data, tmp_path, monkeypatch):
-    results = compared(data, tmp_path / "r", RANKSVM, TREES)
-    monkeypatch.setattr(Results, "recommended", lambda self: "forest")
-    content = comparison_content(results)
-    assert content.weights is None
+def test_the_weights_are_those_of_the_recommended_model_in_one_unit_everywhere(comparison, content, data):
+    from linrank import read
+
+    model, spread = comparison.recommended_model(), read(data).features.std(axis=0)
+    assert content.weights.method == comparison.recommended
+    rows = {row.feature: row for row in content.weights.rows}
+    for name, raw, unit in zip(model.feature_names, model.raw_weights(), spread, strict=True):
+        if raw:
+            assert rows[name].raw == pytest.approx(raw)
+            assert rows[name].scaled == pytest.approx(raw * unit)
+            assert rows[name].low <= rows[name].high
+            assert content.feature_curve.spreads[name] == pytest.approx(unit)
+
+
+def test_the_answer_the_model_and_the_curve_have_as_many_features(comparison, content):
+    n_features = np.count_nonzero(comparison.recommended_model().weights)
+    assert content.feature_curve.recommended.n_features == n_features
+    assert content.feature_curve.points[content.feature_curve.chosen].n_features <= n_features
+    assert content.feature_curve.one_standard_error is None
+    assert f"Use {comparison.recommended} with {n_features} of 6 features." in render(content)
+    assert sum(row.raw != 0 for row in content.weights.rows) == n_features
+
+
+def test_a_baseline_that_wins_is_shown_and_held_against_the_best_other(data, monkeypatch):
+    made = compared(data, ranksvm=RANKSVM, sparse=SPARSE)
+    monkeypatch.setattr(made.results, "recommended", lambda: "ranksvm")
+    content = comparison_content(made)
+    assert content.weights.method == "ranksvm"
+    assert (content.queries.ours, content.queries.baseline) == ("ranksvm", "sparse")
+
+
+def test_where_trees_win_the_best_linear_ranker_is_weighed_and_named(data, monkeypatch):
+    made = compared(data, ranksvm=RANKSVM, forest="random-forest")
+    monkeypatch.setattr(made.results, "recommended", lambda: "forest")
+    content = comparison_content(made)
+    assert content.weights.method == "ranksvm"
+    assert "forest, the recommended ranker, is no weighted sum of features" in content.weights.note
+    assert content.feature_curve.recommended.is_best_linear
     assert content.queries.weights_ours is None
     assert content.queries.weights_baseline is not None
+    assert f"the best linear ranker, {described('ranksvm', made.recommended_model())}, has" in render(content)
 
 
-def test_without_the_data_what_needs_it_is_left_out_and_said(data, tmp_path):
+def test_where_no_ranker_is_linear_the_page_says_so(data):
+    content = comparison_content(compare(data, {"forest": "random-forest"}, n_folds=3, measures="ndcg@10"))
+    assert content.missing["weights"] == "None of these rankers is a weighted sum of features."
+    assert "none to hold it against" in content.missing["queries"]
+    assert "objective step by step" in content.missing["training"]
+    for reason in content.missing.values():
+        assert reason in render(content)
+
+
+def test_a_ranker_of_one_feature_says_which(data):
+    made = compare(data, {"best": "single-feature", "svm": RankSVM()}, n_folds=3, measures="ndcg@10")
+    row = next(row for row in comparison_content(made).leaderboard.rows if row.name == "best")
+    chosen = [result.strongest[0] for result in made.results.of("best")]
+    assert all(name in row.uses for name in chosen)
+    assert row.uses.startswith("feature ")
+
+
+def test_names_of_columns_are_kept_and_nothing_is_warned_of(tmp_path):
+    pd = pytest.importorskip("pandas")
+    made, _ = make_ranking(24, 8, n_features=3)
+    frame = pd.DataFrame(made.features, columns=["bm25", "clicks", "age"]).assign(qid=made.qid, label=made.labels)
+    content = comparison_content(compare(frame, {"svm": RankSVM(), "one": "single-feature"}, n_folds=3))
+    assert content.missing == {}
+    assert {row.feature for row in content.weights.rows} <= {"bm25", "clicks", "age"}
+    assert all(set(point.weights) <= {"bm25", "clicks", "age"} for point in content.feature_curve.points)
+
+
+def test_features_scaled_within_their_query_have_no_raw_weights(data):
+    content = comparison_content(compared(data, scaling="query", ranksvm=RANKSVM))
+    assert all(row.raw is None for row in content.weights.rows)
+    assert "scaled within their query" in content.feature_curve.note
+    assert dict(content.facts)["scaling"] == "query"
+
+
+def test_without_the_data_what_needs_it_says_so(data, tmp_path):
     moved = tmp_path / "moved.txt"
     shutil.copy(data, moved)
-    compared(moved, tmp_path / "r", RANKSVM, SPARSE)
+    compared(moved, tmp_path / "r", ranksvm=RANKSVM, sparse=SPARSE).write()
     moved.unlink()
-    content = comparison_content(Results.open(tmp_path / "r"))
+    opened = Comparison.open(tmp_path / "r")
+    content = comparison_content(opened)
     assert content.feature_curve is None
     assert content.weights is None
+    assert {"feature_curve", "weights"} <= set(content.missing)
     assert content.queries.rows[0].documents is None
-    assert any("What needs the data is left out" in note for note in content.notes)
-    assert content.leaderboard.rows
+    assert any("Documents are left out" in note for note in content.notes)
+    # The model is there: the answer still says how large it is.
+    assert f"Use {opened.described()}." in render(content)
 
 
-def test_the_verb_writes_the_page_and_its_pictures(results, tmp_path, capsys):
+def test_the_verb_writes_the_page_and_its_pictures(comparison, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    words = [str(results.folder), "--out", str(tmp_path / "page.html"), "--pictures", str(tmp_path / "pictures")]
+    folder = str(comparison.results.folder)
+    words = [folder, "--out", str(tmp_path / "page.html"), "--pictures", str(tmp_path / "pictures")]
     assert main(["report", *words, "--baseline", "sparse"]) == 0
     page = (tmp_path / "page.html").read_text()
     assert "Ranking judged" in page
@@ -124,8 +216,7 @@ def test_the_verb_writes_the_page_and_its_pictures(results, tmp_path, capsys):
     assert "'listnet' has not been run on every fold" in capsys.readouterr().err
 
 
-def test_compare_ends_with_the_page(data, tmp_path, capsys):
-    words = ["--methods", "ranksvm,ranksvm-l1", "--grid", "ranksvm.C=1", "--grid", "ranksvm-l1.C=0.01"]
-    assert main(["compare", str(data), *words, "--folds", "3", "--jobs", "1", "--out", str(tmp_path / "r")]) == 0
-    assert (tmp_path / "r" / "report.html").exists()
-    assert "report.html" in capsys.readouterr().out
+def test_a_report_is_written_from_results_in_memory_too(data, tmp_path):
+    made = compared(data, ranksvm=RANKSVM)
+    assert isinstance(made.results, Results)
+    assert made.report(tmp_path / "page.html").read_text().startswith("<!doctype html>")

@@ -6,17 +6,16 @@ import pytest
 
 from linrank import make_ranking
 from linrank.cli import main
-from linrank.cli.compare import contender
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
-from linrank.experiments.comparison import Contender
+from linrank.experiments.contenders import Contender, contender
 from linrank.experiments.published import PAPERS, published
 from linrank.experiments.reproduction import DATA, STUDIES, beside, find_data, plans, table_texts
 from linrank.experiments.results import Results
 from linrank.reading.write_svmlight import write_svmlight
 
 CONTENDERS = {
-    name: Contender(name, "linrank.estimators.rank_svm:RankSVM", {}, {"C": [0.01, 1.0]})
+    name: Contender(name, "ranksvm", {}, {"C": [0.01, 1.0]})
     for name in ("ranksvm", "ranksvm-hinge", "minbatsrank", "sparserank")
 }
 
@@ -87,7 +86,7 @@ class TestPlans:
         assert made["five folds, fewest features"].protocol.fewest
 
     def test_settings_that_a_table_varies_are_contenders_of_their_own(self, root):
-        given = {"fac-ranksvm": Contender("fac-ranksvm", "x:Y", {}, {"rank": [5], "C": [1.0, 10.0]})}
+        given = {"fac-ranksvm": Contender("fac-ranksvm", "fac-ranksvm", {}, {"rank": [5], "C": [1.0, 10.0]})}
         made = {study.name: plan for study, plan in plans("OHSUMED", find_data(root)["OHSUMED"], ["low-rank"], given)}
         contenders = {made.name: made for made in made["first fold"].contenders}
         assert contenders["fac-ranksvm rank=20"].settings == {"rank": 20}

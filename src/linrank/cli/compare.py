@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, reading_options
-from linrank.cli.methods import SCALINGS
+from linrank.cli.methods import add_scaling_option
 from linrank.cli.outputs import STANDARD, check_results_folder
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS, contender_names
@@ -19,8 +18,10 @@ from linrank.estimators.catalogue import METHODS, contender_names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from linrank.experiments.comparison import Contender, Job, JobResult
+    from linrank.experiments.compare import Comparison
+    from linrank.experiments.comparison import Job, JobResult
     from linrank.experiments.results import Plan, Results
+    from linrank.experiments.running import Watch
 
 _DEFAULT_METHODS = "single-feature,ranksvm,ranksvm-l1,minbatsrank,ridge,listnet"
 _FORMATS = ("terminal", "markdown", "latex", "csv", "json")
@@ -53,7 +54,7 @@ def parser() -> ArgumentParser:
     made.add_argument("--out", metavar="FOLDER", help="where results are kept (the data's name with -comparison)")
     made.add_argument("--folds", type=int, default=5, metavar="N", help="of one file, dealt by query (5)")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and of methods that draw (0)")
-    made.add_argument("--scaling", choices=SCALINGS, default="none", help="of the features, fitted on training (none)")
+    add_scaling_option(made)
     made.add_argument(
         "--fewest", action="store_true", help="choose the fewest features within one standard error of the best"
     )
@@ -76,6 +77,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
+    from linrank.experiments.compare import Comparison
     from linrank.experiments.results import Results
 
     if arguments.replay:
@@ -88,32 +90,17 @@ def run(arguments: Namespace) -> None:
     folder = Path(arguments.out or f"{Path(arguments.data).resolve().name.split('.')[0]}-comparison")
     check_results_folder(folder, arguments.data)
     plan = _plan(arguments)
-    plan.check()
     results = Results(folder, plan)
     failures = carry_out(results, processes(arguments.jobs))
-    write_tables(results)
-    if not arguments.no_report:
-        from linrank.experiments.comparison_page import write_comparison_page
-
-        write_comparison_page(results)
-    show(results, arguments.print)
+    comparison = Comparison(results, failures)
+    comparison.write()
+    page = None if arguments.no_report else comparison.report()
+    show(comparison, arguments.print)
     if arguments.print == "terminal":
-        console().print(
-            f"\nEverything is in {folder}: tables, results{'' if arguments.no_report else ', report.html'}."
-        )
+        show_answer(comparison, page)
     if failures:
         first = next(iter(failures.items()))
         raise LinrankError(f"{counted(len(failures), 'job')} failed, such as {first[0]}: {first[1]}")
-
-
-def contender(name: str, **settings: Any) -> Contender:
-    """A method of the catalogue as a contender, with more fixed settings."""
-    from linrank.experiments.comparison import Contender
-
-    method = METHODS[name]
-    fixed = {**method.settings, **settings}
-    grid = {setting: values for setting, values in method.grid.items() if setting not in settings}
-    return Contender(name, method.estimator, fixed, grid, method.formula)
 
 
 def carry_out(results: Results, n_processes: int) -> dict[str, str]:
@@ -122,42 +109,25 @@ def carry_out(results: Results, n_processes: int) -> dict[str, str]:
     if results.n_done:
         sys.stderr.write(f"{results.n_done} of {len(jobs)} are done already and are kept\n")
     try:
-        with _display(results, len(jobs)) as watch:
+        with _display(results.plan.protocol.select, len(jobs), results.n_done) as watch:
             return results.run(n_processes, watch)
     except KeyboardInterrupt:
         sys.stderr.write(f"{results.n_done} of {len(jobs)} are done and kept; the same command goes on from there\n")
         raise
 
 
-def write_tables(results: Results) -> None:
-    """Write the leaderboard in every form."""
-    import json
-
-    from linrank.experiments import tables
-    from linrank.files import replacing
-
-    texts = {
-        "leaderboard.md": tables.markdown(results),
-        "leaderboard.tex": tables.latex(results),
-        "leaderboard.csv": tables.csv_text(results),
-        "results.json": json.dumps(tables.record(results), indent=1, ensure_ascii=False) + "\n",
-    }
-    for name, text in texts.items():
-        with replacing(results.folder / name) as file:
-            file.write(text)
-
-
-def show(results: Results, form: str = "terminal") -> None:
+def show(comparison: Comparison, form: str = "terminal") -> None:
     """Print the leaderboard."""
     from linrank.experiments import tables
 
+    texts = {"markdown": comparison.to_markdown, "latex": comparison.to_latex, "csv": comparison.to_csv}
     if form != "terminal":
-        name = {"markdown": "leaderboard.md", "latex": "leaderboard.tex", "csv": "leaderboard.csv"}
-        sys.stdout.write((results.folder / name.get(form, "results.json")).read_text(encoding="utf-8"))
+        sys.stdout.write(texts.get(form, comparison.to_json)())
         return
+    results = comparison.results
     measures = results.plan.protocol.evaluated()
     shown = table(results.plan.title, "method", *measures, "features", "seconds")
-    for standing in results.standings():
+    for standing in comparison.leaderboard:
         cells = (
             f"{standing.means[m]:.4f}{tables.spread_of(standing, m)}{tables.sign_of(standing, m) or ' '}"
             for m in measures
@@ -167,76 +137,97 @@ def show(results: Results, form: str = "terminal") -> None:
     console().print(shown)
     console().print(tables.footnote(results), style="dim")
     for note in results.notes():
-        console().print(f"  {note}", style="dim")
-    console().print(f"Recommended: {results.recommended()}, the fewest features within one standard error of the best.")
+        console().print(f"  {note}", style="dim", markup=False)
+
+
+def show_answer(comparison: Comparison, page: Path | None) -> None:
+    """Print what to use, where it is, and what to do with it next."""
+    from linrank.experiments.final import FILE, described
+
+    say = console().print
+    say(
+        f"\nRecommended: {comparison.described()}, the fewest features within one standard error of the best.",
+        markup=False,
+    )
+    folder, linear = comparison.results.folder, comparison.recommended_linear
+    if linear is None:
+        say("None of these rankers is linear, so there is no model file. In Python, Comparison.trained() trains it.")
+    else:
+        model = comparison.recommended_model()
+        if linear != comparison.recommended:
+            say(f"The best linear ranker: {described(linear, model)}. A model file holds linear rankers only.")
+        parts = (
+            "the validation part" if len(comparison.results.plan.folds) == 1 else "average over the validation parts"
+        )
+        settings = ", ".join(f"{name} = {_shown(value)}" for name, value in model.training["chosen"].items())
+        say(
+            f"{folder}/{FILE} is {linear} trained on all {model.training['queries']:,} queries"
+            + (f" with {settings}, the best on {parts}." if settings else "."),
+            markup=False,
+        )
+        say(f"\nNext:  linrank show {folder}/{FILE}\n       linrank predict {folder}/{FILE} DATA", markup=False)
+    say(f"\nEverything is in {folder}: tables, results{'' if page is None else f', {page.name}'}.", markup=False)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def replay(folder: str, n_processes: int, data: str | None = None) -> None:
     """Run the comparison of a results folder again, perhaps on `data` that has moved; say what is not the same."""
-    import tempfile
+    from linrank.experiments.compare import Comparison
+    from linrank.experiments.results import versions
 
-    from linrank.experiments.results import Results, differences, versions
-
-    before = Results.open(folder)
-    plan = before.plan if data is None else _moved(before.plan, data)
-    recorded = before.recorded_versions()
-    if not before.complete():
-        raise LinrankError(f"{folder}: holds no method that was run on every fold with this data. Let it finish first.")
-    changed = [f"{name} {recorded.get(name)} → {now}" for name, now in versions().items() if recorded.get(name) != now]
+    before = Comparison.open(folder)
+    results = before.results
+    changed = [
+        f"{name} {results.versions.get(name)!r} → {now}"
+        for name, now in versions().items()
+        if results.versions.get(name) != now
+    ]
     if changed:
         sys.stderr.write(f"linrank compare: other versions than before: {', '.join(changed)}\n")
-    unequal = []
-    with tempfile.TemporaryDirectory() as place:
-        after = Results(place, plan)
-        failures = carry_out(after, n_processes)
-        for name in before.complete():
-            for old, new in zip(before.of(name), after.of(name), strict=True):
-                unequal += [f"{old.fold}/{name}: {field}" for field in differences(old, new)]
-    if failures or unequal:
-        raise LinrankError(f"not the same: {'; '.join([*failures, *unequal][:5])} ({len(unequal)} in all).")
-    n_results = len(before.complete()) * len(before.plan.folds)
-    console().print(f"All {n_results} results are the same to the bit.")
+    if data is None:
+        say_what_is_read(results)
+    with _display(results.plan.protocol.select, len(results.plan.jobs())) as watch:
+        unequal = before.replay(data, n_processes=n_processes, progress=watch)
+    if unequal:
+        raise LinrankError(f"not the same: {'; '.join(unequal[:5])} ({len(unequal)} in all).")
+    console().print(f"All {len(results.complete()) * len(results.plan.folds)} results are the same to the bit.")
 
 
-def _moved(plan: Plan, data: str) -> Plan:
-    """The plan with its data at another place."""
-    from dataclasses import replace
-
-    from linrank.experiments.folds import find_folds
-
-    dealt = plan.folds[0].train
-    n_folds = dealt.of if dealt.numbers else len(plan.folds)
-    folds = find_folds(data, n_folds=n_folds, seed=dealt.seed, **dealt.options)
-    return replace(plan, folds=tuple(folds))
+def say_what_is_read(results: Results) -> None:
+    """Name the data that a results folder tells of, since it may come from somebody else."""
+    paths = dict.fromkeys(part.path for fold in results.plan.folds for part in fold.parts().values() if part.path)
+    if paths:
+        first, *rest = paths
+        more = f" and {counted(len(rest), 'file')} more" if rest else ""
+        sys.stderr.write(f"reading the data that {results.folder} names: {first}{more}\n")
 
 
 def _plan(arguments: Namespace) -> Plan:
-    from dataclasses import replace
-
-    from linrank.experiments.comparison import Protocol
-    from linrank.experiments.folds import find_folds
-    from linrank.experiments.results import Plan
-    from linrank.measures import parse_measure, parse_measures
+    from linrank.experiments.compare import planned
 
     names = contender_names(arguments.methods)
     if arguments.methods.strip() == _DEFAULT_METHODS:
         names = [name for name in names if METHODS[name].is_installed]
-    protocol = Protocol(
-        tuple(map(str, parse_measures(" ".join(arguments.measures)))),
-        str(parse_measure(arguments.select)),
-        arguments.scaling,
-        arguments.fewest,
-        arguments.seed,
-    )
-    contenders = {name: contender(name) for name in names}
+    grids: dict[str, dict[str, list[Any]]] = {name: {} for name in names}
     for name, setting, values in map(_grid, arguments.grid):
-        if name not in contenders:
+        if name not in grids:
             raise LinrankError(f"--grid {name}.{setting}: {name} is not among the methods, {', '.join(names)}.")
-        contenders[name] = replace(contenders[name], grid={**contenders[name].grid, setting: values})
-    folds = find_folds(arguments.data, n_folds=arguments.folds, seed=arguments.seed, **reading_options(arguments))
-    baseline = arguments.baseline or ("ranksvm" if "ranksvm" in names else names[0])
-    title = Path(arguments.data).resolve().name
-    return Plan(tuple(folds), tuple(contenders.values()), protocol, baseline, title)
+        grids[name][setting] = values
+    return planned(
+        arguments.data,
+        {name: (name, grid) for name, grid in grids.items()},
+        measures=arguments.measures,
+        select=arguments.select,
+        baseline=arguments.baseline,
+        n_folds=arguments.folds,
+        scaling=arguments.scaling,
+        fewest=arguments.fewest,
+        random_state=arguments.seed,
+        **reading_options(arguments),
+    )
 
 
 def _grid(text: str) -> tuple[str, str, list[Any]]:
@@ -266,12 +257,12 @@ def processes(asked: int | None) -> int:
 
 
 @contextmanager
-def _display(results: Results, n_jobs: int) -> Iterator[Callable[[Job, JobResult | Exception | None], None]]:
-    """Yield what is told of each job that starts or ends."""
-    select = results.plan.protocol.select
+def _display(select: str, n_jobs: int, n_done: int = 0) -> Iterator[Watch]:
+    """Yield what is told of each job that starts or ends: a live display on a terminal, a line a job elsewhere."""
+    ended: list[JobResult | Exception] = []
     running: list[str] = []
 
-    def ended(job: Job, outcome: JobResult | Exception) -> str:
+    def outcome_of(job: Job, outcome: JobResult | Exception) -> str:
         if isinstance(outcome, Exception):
             return f"{job.name}: failed: {outcome}"
         return f"{job.name}: {select} {outcome.means[select]:.4f}, {outcome.seconds_in_all:.1f} s"
@@ -280,7 +271,8 @@ def _display(results: Results, n_jobs: int) -> Iterator[Callable[[Job, JobResult
 
         def tell(job: Job, outcome: JobResult | Exception | None) -> None:
             if outcome is not None:
-                sys.stderr.write(f"[{results.n_done}/{n_jobs}] {ended(job, outcome)}\n")
+                ended.append(outcome)
+                sys.stderr.write(f"[{n_done + len(ended)}/{n_jobs}] {outcome_of(job, outcome)}\n")
 
         yield tell
         return
@@ -290,12 +282,10 @@ def _display(results: Results, n_jobs: int) -> Iterator[Callable[[Job, JobResult
     from rich.text import Text
 
     bar = Progress(TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    task = bar.add_task("", total=n_jobs, completed=results.n_done)
+    task = bar.add_task("", total=n_jobs, completed=n_done)
 
     def picture() -> Group:
-        lines = [f"  running   {name}" for name in running]
-        lines += [f"  best yet  {name}  {select} {value:.4f}" for name, value in _best_so_far(results, select)]
-        return Group(bar, Text("\n".join(lines)))
+        return Group(bar, Text("\n".join(f"  running   {name}" for name in running)))
 
     with Live(picture(), console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
 
@@ -304,21 +294,9 @@ def _display(results: Results, n_jobs: int) -> Iterator[Callable[[Job, JobResult
                 running.append(job.name)
             else:
                 running.remove(job.name)
-                if isinstance(outcome, Exception):
-                    live.console.print(ended(job, outcome))
-            bar.update(task, completed=results.n_done)
+                ended.append(outcome)
+                live.console.print(outcome_of(job, outcome), markup=False)
+            bar.update(task, completed=n_done + len(ended))
             live.update(picture())
 
         yield draw
-
-
-def _best_so_far(results: Results, select: str) -> list[tuple[str, float]]:
-    """The three best methods among those run on as many folds as any."""
-    done = {contender.name: results.of(contender.name) for contender in results.plan.contenders}
-    most = max(map(len, done.values()))
-    means = {
-        name: sum(result.means[select] for result in of_method) / most
-        for name, of_method in done.items()
-        if most and len(of_method) == most
-    }
-    return sorted(means.items(), key=lambda pair: -pair[1])[:3]

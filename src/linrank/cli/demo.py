@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from linrank.cli.compare import carry_out, contender, show, write_tables
+from linrank.cli.compare import carry_out, show, show_answer
 from linrank.cli.console import console, verb_parser
 from linrank.cli.outputs import MODEL, SCORES, check_files, check_results_folder
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
-    from linrank.experiments.results import Results
+    from linrank.experiments.compare import Comparison
 
 _METHODS = ("single-feature", "ranksvm", "ranksvm-l1", "minbatsrank", "ridge", "listnet")
 
@@ -36,7 +36,6 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> None:
     from linrank.cli.info import show_summary
-    from linrank.experiments.comparison_page import write_comparison_page
     from linrank.reading.read import read
 
     out = console()
@@ -45,17 +44,17 @@ def run(arguments: Namespace) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     check_files([(folder / "model.json", MODEL), (folder / "ranksvm.scores", SCORES)])
     _make_data(folder, max(10, arguments.queries), arguments.seed)
-    train, vali, test = (read(folder / f"{part}.txt") for part in ("train", "vali", "test"))
+    train, test = (read(folder / f"{part}.txt") for part in ("train", "test"))
     show_summary(str(folder / "train.txt"), train.describe())
     out.print("\nTraining rankers, settings chosen by NDCG@10 on the validation queries")
-    results = _compare(folder)
-    show(results)
-    write_tables(results)
-    _write_model(results, train, test, folder)
-    _show_path(train, vali)
-    page = write_comparison_page(results)
+    comparison = _compare(folder)
+    show(comparison)
+    comparison.write()
+    _write_model(comparison, train, test, folder)
+    _show_curve(comparison)
+    page = comparison.report()
+    show_answer(comparison, page)
     out.print(
-        f"\nThe report, to look at: {page}\n"
         f"\nTry:  linrank evaluate {folder}/test.txt {folder}/ranksvm.scores --measures 'ndcg(letor)@10' meanndcg\n"
         f"      linrank tune {folder}/train.txt {folder}/tuned.json --cv 5 --one-se\n"
         f"      linrank explain {folder}/model.json {folder}/test.txt --qid {test.queries.ids[0]}\n"
@@ -63,27 +62,23 @@ def run(arguments: Namespace) -> None:
     )
 
 
-def _compare(folder: Path) -> Results:
+def _compare(folder: Path) -> Comparison:
     """Every ranker on the one fold there is, in this process: the sample is small."""
-    from linrank.experiments.comparison import Protocol
-    from linrank.experiments.folds import find_folds
-    from linrank.experiments.results import Plan, Results
+    from linrank.experiments.compare import Comparison, planned
+    from linrank.experiments.results import Results
 
-    contenders = tuple(contender(name) for name in _METHODS)
-    plan = Plan(tuple(find_folds(folder)), contenders, Protocol(), "ranksvm", "the sample data")
-    results = Results(folder / "comparison", plan)
-    carry_out(results, 1)
-    return results
+    results = Results(folder / "comparison", planned(folder, _METHODS, title="the sample data"))
+    return Comparison(results, carry_out(results, 1))
 
 
-def _write_model(results: Results, train: RankingDataset, test: RankingDataset, folder: Path) -> None:
+def _write_model(comparison: Comparison, train: RankingDataset, test: RankingDataset, folder: Path) -> None:
     """Save RankSVM with the settings that were chosen, and its scores."""
     import numpy as np
 
     from linrank.model import LinearModel
     from linrank.reading.scores import write_scores
 
-    (result,) = results.of("ranksvm")
+    (result,) = comparison.results.of("ranksvm")
     model = LinearModel(
         np.asarray(result.weights),
         train.names,
@@ -125,14 +120,11 @@ def _write_data(folder: Path, n_queries: int, seed: int) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def _show_path(train: RankingDataset, vali: RankingDataset) -> None:
-    """Quality against number of features, on the validation queries."""
+def _show_curve(comparison: Comparison) -> None:
+    """Quality against number of features, as the page has it."""
+    from linrank.experiments.comparison_curve import compared_curve
     from linrank.experiments.curve import text_curve
-    from linrank.experiments.feature_path import feature_path
 
-    path = feature_path(train, None, eval_set=(vali.features, vali.labels), eval_qid=vali.qid)
-    chosen = path.select_features(one_se=True)
-    console().print(
-        f"\nHow many features? {chosen.n_features} of {train.n_features} are within one standard error of the best"
-    )
-    console().print(text_curve(path, chosen), markup=False)
+    curve = compared_curve(comparison)
+    console().print("\nQuality against number of features, on the test queries (o: as many as recommended)")
+    console().print(text_curve(curve.path, curve.chosen), markup=False)

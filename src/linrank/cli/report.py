@@ -26,24 +26,24 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
-    from dataclasses import replace
-
+    from linrank.cli.compare import say_what_is_read
+    from linrank.experiments.compare import Comparison
     from linrank.experiments.comparison_page import comparison_content
     from linrank.experiments.report import picture_files, save_pictures, write_page
-    from linrank.experiments.results import Results
 
-    results = Results.open(arguments.results)
+    results = Comparison.open(arguments.results).results
     if arguments.baseline:
-        results.plan = replace(results.plan, baseline=arguments.baseline)
-    out = Path(arguments.out or Path(arguments.results) / "report.html")
+        results = results.against(arguments.baseline)
+    say_what_is_read(results)
+    out = Path(arguments.out) if arguments.out else results.place("report.html")
     check_files([(out, PAGE)])
     if arguments.pictures:
         require_matplotlib()
-    content = comparison_content(results)
+    content = comparison_content(Comparison(results))
     if arguments.pictures:
         check_files((place, PICTURE) for place in picture_files(content, arguments.pictures) if place.parent.exists())
     write_page(out, content)
-    console().print(f"The report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    console().print(f"The report: {out} ({out.stat().st_size / 1e6:.1f} MB)", markup=False)
     if arguments.pictures:
         for place in save_pictures(content, arguments.pictures):
-            console().print(f"  {place}")
+            console().print(f"  {place}", markup=False)

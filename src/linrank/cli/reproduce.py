@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from linrank.cli.compare import carry_out, contender, processes
+from linrank.cli.compare import carry_out, processes
 from linrank.cli.console import console, verb_parser
 from linrank.cli.outputs import check_results_folder
 from linrank.errors import LinrankError
@@ -38,6 +38,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
+    from linrank.experiments.contenders import contender
     from linrank.experiments.reproduction import DATA, find_data, plans, summary
     from linrank.experiments.results import Results
 

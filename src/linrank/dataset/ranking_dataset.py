@@ -128,7 +128,9 @@ class RankingDataset:
 
     @classmethod
     def joined(cls, parts: Sequence[RankingDataset]) -> RankingDataset:
-        """The documents of several datasets with the same columns, one after the other; weights are left behind."""
+        """The documents of several datasets with the same columns, one after the other; where only some have weights,
+        the others' are 1.
+        """
         first = parts[0]
         others = [part.with_columns(first.names) for part in parts[1:]]
         rows = [part.features for part in (first, *others)]
@@ -139,6 +141,8 @@ class RankingDataset:
             qid=np.concatenate([part.qid for part in parts]),
             feature_names=first.feature_names,
             comments=TextColumn.joined(comments) if len(comments) == len(parts) else None,
+            document_weights=_joined_weights([(part.document_weights, part.n_documents) for part in parts]),
+            query_weights=_joined_weights([(part.query_weights, part.n_queries) for part in parts]),
         )
         return replace(joined, unretrieved=_joined_unretrieved(parts, joined.queries))
 
@@ -363,6 +367,12 @@ def _spread_columns(features: Any, there: NDArray[np.bool_]) -> Any:
     spread = np.zeros(shape, dtype=features.dtype)
     spread[:, places] = features
     return spread
+
+
+def _joined_weights(parts: Sequence[tuple[Vector | None, int]]) -> Vector | None:
+    if all(weights is None for weights, _ in parts):
+        return None
+    return np.concatenate([np.ones(n) if weights is None else weights for weights, n in parts])
 
 
 def _docid(comment: str) -> str:

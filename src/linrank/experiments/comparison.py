@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import itertools
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
-from importlib import import_module
-from multiprocessing import get_context
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,46 +16,17 @@ import numpy as np
 from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import scaled, scaling_named
+from linrank.dataset.scaling import SCALINGS, scaled, scaling_named
 from linrank.errors import LinrankError
+from linrank.experiments.checked import Checked
+from linrank.experiments.contenders import Contender, as_plain, parameters_of
 from linrank.experiments.folds import Fold
-from linrank.measures import evaluate, parse_measure
-from linrank.threads import number_of_threads
+from linrank.measures import evaluate, parse_measure, within_one_standard_error
 
 # Points of a training history that are kept: enough for a picture.
 _HISTORY = 200
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A method, its fixed settings, and the settings to choose among on the validation part.
-
-    `estimator` is where its class is, as `package.module:Class`: any that has fit(X, y, qid=…) and predict(X).
-    """
-
-    name: str
-    estimator: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    what: str = ""
-    """A line that says what it minimises, for readers."""
-
-    def make(self, **chosen: Any) -> Any:
-        """The estimator with the fixed settings and some chosen ones."""
-        module, _, name = self.estimator.partition(":")
-        return getattr(import_module(module), name)(**{**self.settings, **chosen})
-
-    def candidates(self) -> Iterator[dict[str, Any]]:
-        """Every combination of the grid, the last setting changing fastest."""
-        for values in itertools.product(*self.grid.values()):
-            yield dict(zip(self.grid, values, strict=True))
-
-    def check(self) -> None:
-        """Refuse settings the method does not have, before any work."""
-        known = inspect.signature(type(self.make())).parameters
-        for name in (*self.settings, *self.grid):
-            if name not in known:
-                raise LinrankError(f"{self.name} has no setting {name!r}; it has {', '.join(known)}.")
+# Names of features that are kept: enough to say what a small model is made of.
+_STRONGEST = 10
 
 
 @dataclass(frozen=True)
@@ -72,13 +39,28 @@ class Protocol:
 
     measures: tuple[str, ...] = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
     select: str = "ndcg@10"
-    scaling: str = "none"
+    scaling: str = "auto"
     fewest: bool = False
     seed: int = 0
 
     def evaluated(self) -> tuple[str, ...]:
         """All measures there are values of, the one that selects among them."""
         return self.measures if self.select in self.measures else (*self.measures, self.select)
+
+    @classmethod
+    def from_record(cls, record: Checked) -> Protocol:
+        """The protocol that `record` told of."""
+        measures = tuple(record.field("measures").texts())
+        select = record.field("select").text()
+        for name in (*measures, select):
+            try:
+                parse_measure(name)
+            except LinrankError as error:
+                record.field("measures").refuse(f"names no measure: {error}")
+        scaling, fewest = record.field("scaling").text(), record.field("fewest").flag()
+        if scaling not in SCALINGS:
+            record.field("scaling").refuse(f"is {scaling!r}, which is no scaling")
+        return cls(measures, select, scaling, fewest, record.field("seed").count())
 
 
 @dataclass(frozen=True)
@@ -99,9 +81,9 @@ class Job:
         return {
             "linrank": __version__,
             "fold": self.fold.name,
-            "parts": {part: getattr(self.fold, part).record() for part in ("train", "vali", "test")},
-            "contender": _as_plain({**asdict(self.contender), "what": ""}),
-            "protocol": _as_plain(asdict(self.protocol)),
+            "parts": {name: part.record() for name, part in self.fold.parts().items()},
+            "contender": self.contender.record(),
+            "protocol": as_plain(asdict(self.protocol)),
         }
 
     def key(self) -> str:
@@ -135,8 +117,69 @@ class JobResult:
     fingerprints: Mapping[str, str]
     warnings: Sequence[str]
     job: Mapping[str, Any]
+    scaling: str = "none"
+    """How the features were scaled, where the protocol leaves that to the data."""
+    strongest: Sequence[str] = ()
+    """The names of the features with the largest weights, as the method saw them."""
     scores: Sequence[float] = ()
     """Of the test part's documents, in the order of its rows."""
+
+    @classmethod
+    def from_record(cls, record: Checked, job: Job) -> JobResult:
+        """The result of a job as its file tells it, everything in it checked."""
+        for name, expected in (("fold", job.fold.name), ("method", job.contender.name)):
+            if record.field(name).text() != expected:
+                record.field(name).refuse(f"is not {expected!r}, where the file stands")
+        qids = [qid.plain() for qid in record.field("qids").each()]
+        n_features_of = record.field("n_features_of").count()
+        n_iter, weights = record.field("n_iter"), record.field("weights")
+        known: dict[str, Any] = {
+            "fold": job.fold.name,
+            "method": job.contender.name,
+            "key": record.field("key").text(),
+            "chosen": {name: value.plain() for name, value in record.field("chosen").items()},
+            "tried": [_tried(one) for one in record.field("tried").each()],
+            "seconds": record.field("seconds").number(0.0),
+            "seconds_in_all": record.field("seconds_in_all").number(0.0),
+            "n_iter": None if n_iter.value is None else n_iter.count(),
+            "n_features": record.field("n_features").count(),
+            "n_features_of": n_features_of,
+            "per_query": {m: _values(record.field("per_query").field(m), len(qids)) for m in job.protocol.evaluated()},
+            "means": {m: _value(record.field("means").field(m)) for m in job.protocol.evaluated()},
+            "qids": qids,
+            "weights": None if weights.value is None else weights.numbers(n_features_of),
+            "history": [tuple(point.numbers(2)) for point in record.field("history").each()],
+            "fingerprints": {name: record.field("fingerprints").field(name).text() for name in job.fold.parts()},
+            "warnings": record.field("warnings").texts(),
+            "job": {name: inner.value for name, inner in record.field("job").items()},
+            "scaling": record.field("scaling").text(),
+            "strongest": record.field("strongest").texts(),
+        }
+        return cls(**known)
+
+    def as_record(self) -> dict[str, Any]:
+        """Everything but the scores, which have a file of their own."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scores"}
+
+
+def _tried(record: Checked) -> dict[str, Any]:
+    return {
+        "settings": {name: value.plain() for name, value in record.field("settings").items()},
+        "validation": _value(record.field("validation")),
+        "n_features": record.field("n_features").count(),
+    }
+
+
+def _values(record: Checked, size: int) -> list[float | None]:
+    """One value a query, None where the measure skips it."""
+    values = [_value(element) for element in record.each()]
+    if len(values) != size:
+        record.refuse(f"has {len(values)} values for {size} queries")
+    return values
+
+
+def _value(record: Checked) -> float | None:
+    return None if record.value is None else record.number()
 
 
 def run_job(job: Job) -> JobResult:
@@ -151,70 +194,37 @@ def run_job(job: Job) -> JobResult:
         tried = _search(job, seen, watched)
         place = _choice(tried, fewest=job.protocol.fewest)
         before = time.perf_counter()
-        ranker = _fitted(job, _maker(job)(**tried[place].settings), seen, watched)
+        made = made_for(job.contender, job.protocol, job.n_threads, **tried[place].settings)
+        ranker = fitted(job.contender.name, made, seen, watched)
         seconds = time.perf_counter() - before
     test = job.fold.test.load().with_columns(train.names, job.fold.test.path)
-    scores = _predicted(ranker, scaled(test, scaling))
+    scores = predicted(ranker, scaled(test, scaling))
     evaluation = evaluate(scores, test, job.protocol.evaluated(), n_threads=job.n_threads)
-    weights = getattr(ranker, "coef_", None)
+    weights = linear_weights(ranker, train.n_features)
     plain = evaluation.to_dict()
     return JobResult(
         job.fold.name,
         job.contender.name,
         job.key(),
-        _as_plain(tried[place].settings),
-        [{"settings": _as_plain(one.settings), "validation": one.mean, "n_features": one.n_features} for one in tried],
+        as_plain(tried[place].settings),
+        [one.as_record() for one in tried],
         seconds,
         time.perf_counter() - started,
         None if (n_iter := getattr(ranker, "n_iter_", None)) is None else int(n_iter),
-        _number_of_features(ranker),
+        _number_of_features(ranker, train.n_features),
         train.n_features,
         plain["per_query"],
         plain["mean"],
         plain["queries"],
-        None if weights is None else np.asarray(weights).tolist(),
+        None if weights is None else weights.tolist(),
         _thinned_history(ranker),
         {"train": train.fingerprint(), "vali": vali.fingerprint(), "test": test.fingerprint()},
         sorted({str(one.message) for one in caught}),
         job.record(),
+        "none" if scaling is None else scaling.kind,
+        [] if weights is None else _strongest(weights, train.names),
         scores.tolist(),
     )
-
-
-def run_jobs(
-    jobs: Sequence[Job], n_processes: int, watch: Callable[[Job, JobResult | Exception | None], object]
-) -> None:
-    """Run jobs in so many processes; `watch` hears of each when it starts (None), and when it ends or fails."""
-    n_threads = max(1, number_of_threads(None) // n_processes)
-    waiting = [replace(job, n_threads=n_threads) for job in reversed(jobs)]
-    if n_processes == 1:
-        for job in reversed(waiting):
-            watch(job, None)
-            watch(job, _outcome(job))
-        return
-    running: dict[Future[JobResult | Exception], Job] = {}
-    # Spawned: a forked child of a process with threads may hang.
-    with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
-        try:
-            while waiting or running:
-                while waiting and len(running) < n_processes:
-                    job = waiting.pop()
-                    watch(job, None)
-                    running[pool.submit(_outcome, job)] = job
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    watch(running.pop(future), future.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _outcome(job: Job) -> JobResult | Exception:
-    """A method that fails on a fold is told of at the end; the others go on."""
-    try:
-        return run_job(job)
-    except Exception as error:  # noqa: BLE001
-        return error
 
 
 @dataclass(frozen=True)
@@ -224,6 +234,10 @@ class _Candidate:
     mean: float
     n_features: int
 
+    def as_record(self) -> dict[str, Any]:
+        mean = None if np.isnan(self.mean) else self.mean
+        return {"settings": as_plain(self.settings), "validation": mean, "n_features": self.n_features}
+
 
 def _search(job: Job, train: RankingDataset, vali: RankingDataset) -> list[_Candidate]:
     """Fit every candidate, each from where the last ended if the method can, and measure it on the validation part.
@@ -231,24 +245,23 @@ def _search(job: Job, train: RankingDataset, vali: RankingDataset) -> list[_Cand
     Settings that the method refuses on this data, such as a rate that diverges, are passed over with a warning.
     """
     measure = parse_measure(job.protocol.select)
-    make = _maker(job)
-    ranker = make()
-    if "warm_start" in ranker.get_params():
+    ranker = made_for(job.contender, job.protocol, job.n_threads)
+    if "warm_start" in parameters_of(ranker):
         ranker.set_params(warm_start=True)
     tried = []
     refused: LinrankError | None = None
     for settings in job.contender.candidates():
-        ranker.set_params(**settings)
+        if settings:
+            ranker.set_params(**settings)
         try:
-            _fitted(job, ranker, train, vali)
+            fitted(job.contender.name, ranker, train, vali)
         except LinrankError as error:
             refused = error
             warnings.warn(f"settings were passed over: {error}", UserWarning, stacklevel=2)
             continue
-        evaluation = evaluate(_predicted(ranker, vali), vali, [measure], n_threads=job.n_threads)
-        tried.append(
-            _Candidate(settings, evaluation.per_query[measure], evaluation.mean[measure], _number_of_features(ranker))
-        )
+        evaluation = evaluate(predicted(ranker, vali), vali, [measure], n_threads=job.n_threads)
+        n_features = _number_of_features(ranker, train.n_features)
+        tried.append(_Candidate(settings, evaluation.per_query[measure], evaluation.mean[measure], n_features))
     if not tried and refused is not None:
         raise refused
     return tried
@@ -260,57 +273,64 @@ def _choice(tried: Sequence[_Candidate], *, fewest: bool) -> int:
     if not fewest:
         return best
 
-    def is_near(one: _Candidate) -> bool:
-        behind = tried[best].per_query - one.per_query
-        behind = behind[~np.isnan(behind)]
-        error = behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
-        return bool(behind.mean() <= error)
-
-    near = [place for place, one in enumerate(tried) if place == best or (one.n_features and is_near(one))]
+    near = [
+        place
+        for place, one in enumerate(tried)
+        if place == best or (one.n_features and within_one_standard_error(one.per_query, tried[best].per_query))
+    ]
     return min(near, key=lambda place: (tried[place].n_features, -tried[place].mean))
 
 
-def _maker(job: Job) -> Callable[..., Any]:
-    """What makes the estimator, with the seed and the threads of this job where it has any."""
-
-    def make(**chosen: Any) -> Any:
-        made = job.contender.make(**chosen)
-        known = made.get_params()
-        common = {"random_state": job.protocol.seed, "n_threads": job.n_threads}
-        return made.set_params(
-            **{name: value for name, value in common.items() if name in known and name not in job.contender.settings}
-        )
-
-    return make
+def made_for(contender: Contender, protocol: Protocol, n_threads: int | None, **chosen: Any) -> Any:
+    """The estimator, with the seed of the protocol and some threads where it has such settings."""
+    made = contender.make(**chosen)
+    known = parameters_of(made)
+    common = {"random_state": protocol.seed, "n_threads": n_threads}
+    given = {name: value for name, value in common.items() if name in known and name not in contender.settings}
+    return made.set_params(**given) if given else made
 
 
-def _fitted(job: Job, ranker: Any, train: RankingDataset, vali: RankingDataset) -> Any:
+def fitted(name: str, ranker: Any, train: RankingDataset, vali: RankingDataset | None = None) -> Any:
     """Train; a method with patience watches the validation part."""
     known = inspect.signature(ranker.fit).parameters
     given = {"sample_weight": train.document_weights, "query_weight": train.query_weights}
-    for name, weights in given.items():
-        if weights is not None and name not in known:
-            raise LinrankError(f"{job.contender.name} does not take weights of this kind ({name}). Leave them out.")
+    for kind, weights in given.items():
+        if weights is not None and kind not in known:
+            raise LinrankError(f"{name} does not take weights of this kind ({kind}). Leave them out.")
     watching = {}
-    if ranker.get_params().get("patience") is not None and "eval_set" in known:
+    if vali is not None and parameters_of(ranker).get("patience") is not None and "eval_set" in known:
         watching = {"eval_set": [(vali.features, vali.labels)], "eval_qid": [vali.qid]}
-    weighing = {name: weights for name, weights in given.items() if weights is not None}
-    return ranker.fit(train.features, train.require_labels(), qid=train.qid, **weighing, **watching)
+    weighing = {kind: weights for kind, weights in given.items() if weights is not None}
+    ranker.fit(train.features, train.require_labels(), qid=train.qid, **weighing, **watching)
+    return ranker
 
 
-def _predicted(ranker: Any, data: RankingDataset) -> Vector:
-    if "qid" in inspect.signature(ranker.predict).parameters:
-        scores: Vector = ranker.predict(data.features, qid=data.qid)
-        return scores
-    plain: Vector = ranker.predict(data.features)
-    return plain
+def predicted(ranker: Any, data: RankingDataset) -> Vector:
+    """One finite score a document."""
+    given = {"qid": data.qid} if "qid" in inspect.signature(ranker.predict).parameters else {}
+    scores: Vector = np.asarray(ranker.predict(data.features, **given), dtype=np.float64)
+    if scores.shape != (data.n_documents,) or not np.isfinite(scores).all():
+        raise LinrankError(f"predict gave {scores.shape} scores, not one finite number for {data.n_documents} rows.")
+    return scores
 
 
-def _number_of_features(ranker: Any) -> int:
+def linear_weights(ranker: Any, n_features: int) -> Vector | None:
+    """One weight a feature, where the ranker is a weighted sum of them."""
     weights = getattr(ranker, "coef_", None)
-    return int(
-        getattr(ranker, "feature_count_", ranker.n_features_in_) if weights is None else np.count_nonzero(weights)
-    )
+    if weights is None or np.shape(weights) != (n_features,):
+        return None
+    found: Vector = np.asarray(weights, dtype=np.float64)
+    return found
+
+
+def _number_of_features(ranker: Any, n_features: int) -> int:
+    weights = linear_weights(ranker, n_features)
+    return int(getattr(ranker, "feature_count_", n_features) if weights is None else np.count_nonzero(weights))
+
+
+def _strongest(weights: Vector, names: Sequence[str]) -> list[str]:
+    order = np.argsort(-np.abs(weights), kind="stable")[:_STRONGEST]
+    return [names[column] for column in order if weights[column]]
 
 
 def _thinned_history(ranker: Any) -> list[tuple[float, float]]:
@@ -318,12 +338,3 @@ def _thinned_history(ranker: Any) -> list[tuple[float, float]]:
     lines = [line for line in getattr(ranker, "history_", ()) if hasattr(line, "seconds") and hasattr(line, "value")]
     places = np.unique(np.linspace(0, len(lines) - 1, min(len(lines), _HISTORY)).astype(np.int64))
     return [(float(lines[place].seconds), float(lines[place].value)) for place in places]
-
-
-def _as_plain(value: Any) -> Any:
-    """Lists, dictionaries, numbers and text, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {str(name): _as_plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_as_plain(inner) for inner in value]
-    return value.item() if isinstance(value, np.generic) else value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
+from linrank.experiments.checked import Checked
 from linrank.reading.read import read
 
 # What the parts are called: LETOR 4 and MSLR, LETOR 3, Yahoo's challenge.
@@ -21,17 +22,23 @@ _PARTS = {
     "test": ("test", "testset"),
 }
 _ENDINGS = (".txt", ".txt.gz", ".txt.zst", ".svm", ".parquet", ".csv", ".tsv", ".arrow", ".feather", ".linrank", "")
+# How a file may be read by what a results folder says.
+_OPTIONS = ("format", "missing", "dtype", "zero_based", "n_features", "layout", "one_query", "label", "qid", "docid",
+            "weight", "query_weight", "features", "delimiter")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some queries of a file: all of them, or those of `numbers` when they are dealt at random into `of` parts."""
+    """Some queries of a file, or of data in memory, whose path is then "": all of them, or those of `numbers` when they
+    are dealt at random into `of` parts.
+    """
 
     path: str
     numbers: tuple[int, ...] = ()
     of: int = 1
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    data: RankingDataset | None = field(default=None, compare=False)
 
     def load(self) -> RankingDataset:
         """Read the file, unless it is one of the last few, and take the queries that are asked for."""
@@ -41,13 +48,18 @@ class Part:
         dealt = np.random.default_rng(self.seed).permutation(whole.n_queries) % self.of
         return whole.subset(np.isin(dealt, self.numbers))
 
+    def undealt(self) -> Part:
+        """All queries of the file."""
+        return replace(self, numbers=(), of=1)
+
     def record(self) -> dict[str, Any]:
         """What tells this part from another, without reading it: for a job that may have been done already."""
-        size, changed = self._stamp()
+        where: dict[str, Any] = {"path": "", "fingerprint": self._fingerprint}
+        if self.path:
+            size, changed = self._stamp()
+            where = {"path": str(Path(self.path).resolve()), "bytes": size, "changed": changed}
         return {
-            "path": str(Path(self.path).resolve()),
-            "bytes": size,
-            "changed": changed,
+            **where,
             "numbers": list(self.numbers),
             "of": self.of,
             "seed": self.seed,
@@ -55,20 +67,39 @@ class Part:
         }
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Part:
-        """The part that `record` told of."""
-        options = {name: tuple(v) if isinstance(v, list) else v for name, v in record["options"].items()}
-        return cls(record["path"], tuple(record["numbers"]), record["of"], record["seed"], options)
+    def from_record(cls, record: Checked) -> Part:
+        """The part that `record` told of; nothing is read yet."""
+        options = {}
+        for name, value in record.field("options").items():
+            if name not in _OPTIONS:
+                value.refuse("is no way of reading data")
+            plain = value.plain()
+            options[name] = tuple(plain) if isinstance(plain, list) else plain
+        of = record.field("of").count(1)
+        numbers = tuple(number.count() for number in record.field("numbers").each())
+        if any(number >= of for number in numbers):
+            record.field("numbers").refuse(f"names parts beyond {of}")
+        return cls(record.field("path").text(), numbers, of, record.field("seed").count(), options)
 
     def n_queries_in_all(self) -> int:
         return self._whole().n_queries
 
     def _whole(self) -> RankingDataset:
+        if self.data is not None:
+            return self.data
         return _read(self.path, self._stamp(), tuple(sorted(self.options.items())))
 
     def _stamp(self) -> tuple[int, int]:
+        if not self.path:
+            raise LinrankError("the data was passed in memory, and no file holds it. Pass it again to linrank.compare.")
         status = Path(self.path).stat()
+        if not (Path(self.path).is_file() or Path(self.path).is_dir()):
+            raise LinrankError(f"{self.path}: is neither a file nor a folder. Name the data.")
         return status.st_size, status.st_mtime_ns
+
+    @cached_property
+    def _fingerprint(self) -> str | None:
+        return None if self.data is None else self.data.fingerprint()
 
 
 @dataclass(frozen=True)
@@ -79,6 +110,33 @@ class Fold:
     train: Part
     vali: Part
     test: Part
+
+    def parts(self) -> dict[str, Part]:
+        return {"train": self.train, "vali": self.vali, "test": self.test}
+
+    @classmethod
+    def from_record(cls, record: Checked) -> Fold:
+        """The fold that `record` told of; its name stays inside the results folder."""
+        name = record.field("name").file_name("a fold")
+        return cls(name, *(Part.from_record(record.field(part)) for part in _PARTS))
+
+
+def whole_data(folds: Sequence[Fold]) -> RankingDataset:
+    """All queries of the first fold, which are all there are."""
+    fold = folds[0]
+    if fold.train.numbers:
+        return fold.train.undealt().load()
+    parts = {name: part.load() for name, part in fold.parts().items()}
+    ids = [str(query) for part in parts.values() for query in part.queries.ids.tolist()]
+    if len(set(ids)) < len(ids):
+        # The files count their queries anew: queries of the same number are not the same query.
+        parts = {name: _renamed(part, name) for name, part in parts.items()}
+    return RankingDataset.joined(list(parts.values()))
+
+
+def _renamed(data: RankingDataset, part: str) -> RankingDataset:
+    ids = np.array([f"{part} {query}" for query in data.queries.ids.tolist()])
+    return replace(data, queries=replace(data.queries, ids=ids))
 
 
 def find_folds(place: str | Path, *, n_folds: int = 5, seed: int = 0, prefix: str = "", **options: Any) -> list[Fold]:
@@ -92,7 +150,7 @@ def find_folds(place: str | Path, *, n_folds: int = 5, seed: int = 0, prefix: st
     place = Path(place)
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
     if place.is_file() or place.suffix == ".linrank":
-        return _dealt(place, n_folds, seed, options)
+        return dealt_folds(Part(str(place), options=options), n_folds=n_folds, seed=seed)
     if not place.is_dir():
         raise LinrankError(f"{place}: no such file or folder.")
     for inside in (place, place / "QueryLevelNorm", place / "Querylevelnorm"):
@@ -117,17 +175,19 @@ def _fold_of(folder: Path, prefix: str, options: Mapping[str, Any]) -> Fold:
     return Fold(folder.name, **parts)
 
 
-def _dealt(path: Path, n_folds: int, seed: int, options: Mapping[str, Any]) -> list[Fold]:
+def dealt_folds(whole: Part, *, n_folds: int = 5, seed: int = 0) -> list[Fold]:
+    """The folds of one file, or of data in memory, whose queries are dealt at random into as many parts."""
     if n_folds < 3:
         raise LinrankError(f"{n_folds} folds; use at least 3, to train, to choose and to test on.")
-    n_queries = Part(str(path), options=options).n_queries_in_all()
+    n_queries = whole.n_queries_in_all()
     if n_queries < n_folds:
-        raise LinrankError(f"{path}: {n_queries} queries cannot be dealt into {n_folds} parts. Use fewer.")
+        source = f"{whole.path}: " if whole.path else ""
+        raise LinrankError(f"{source}{n_queries} queries cannot be dealt into {n_folds} parts. Use fewer.")
     made = []
     for first in range(n_folds):
         turn = [(first + step) % n_folds for step in range(n_folds)]
         numbers = {"train": sorted(turn[:-2]), "vali": [turn[-2]], "test": [turn[-1]]}
-        parts = {part: Part(str(path), tuple(chosen), n_folds, seed, options) for part, chosen in numbers.items()}
+        parts = {part: replace(whole, numbers=tuple(chosen), of=n_folds, seed=seed) for part, chosen in numbers.items()}
         made.append(Fold(f"Fold{first + 1}", **parts))
     return made
 

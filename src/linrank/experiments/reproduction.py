@@ -12,7 +12,8 @@ import numpy as np
 
 from linrank.analysis import low_rank
 from linrank.errors import LinrankError
-from linrank.experiments.comparison import Contender, JobResult, Protocol
+from linrank.experiments.comparison import JobResult, Protocol
+from linrank.experiments.contenders import Contender
 from linrank.experiments.folds import Fold, Part, find_folds
 from linrank.experiments.published import PAPERS, PROTOCOL, PublishedResult, published
 from linrank.experiments.results import Plan, Results

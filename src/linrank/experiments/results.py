@@ -1,12 +1,13 @@
-"""A folder of results: one file a method and fold, written as each is done; and what they say taken together."""
+"""A folder of results: one file a method and fold, written as each is done."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -17,14 +18,18 @@ import numpy as np
 from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.errors import DataFormatError, LinrankError
-from linrank.experiments.comparison import Contender, Job, JobResult, Protocol, run_jobs
-from linrank.experiments.folds import Fold, Part
+from linrank.experiments.checked import Checked, check_file_name
+from linrank.experiments.comparison import Job, JobResult, Protocol
+from linrank.experiments.contenders import Contender
+from linrank.experiments.folds import Fold
+from linrank.experiments.running import Watch, run_jobs
+from linrank.experiments.standings import Standing, sparsest_near_best, standings
 from linrank.files import replacing
-from linrank.measures import bootstrap_interval, holm, paired_t_test, randomisation_test
 
 FORMAT = "linrank-comparison"
+SCHEMA_VERSION = 2
 _PLAN = "comparison.json"
-_PARTS = ("train", "vali", "test")
+_SCORES = ".scores.npy"
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,9 @@ class Plan:
         """Every contender on every fold; a fold's together, so that its data is read once."""
         return [Job(fold, contender, self.protocol) for fold in self.folds for contender in self.contenders]
 
+    def contender(self, name: str) -> Contender:
+        return next(contender for contender in self.contenders if contender.name == name)
+
     def check(self) -> None:
         """Refuse what cannot work, before any work."""
         names = [contender.name for contender in self.contenders]
@@ -48,90 +56,96 @@ class Plan:
             raise LinrankError(f"a method is named twice: {', '.join(names)}.")
         if self.baseline not in names:
             raise LinrankError(f"the baseline {self.baseline!r} is not among the methods: {', '.join(names)}.")
+        for fold in self.folds:
+            check_file_name(fold.name, "a fold")
         for contender in self.contenders:
             contender.check()
 
     def record(self) -> dict[str, Any]:
-        """The plan as JSON has it, with the versions of what it is run by."""
+        """The plan as JSON has it, with the versions of what it is run by. No field of it names code."""
         return {
             "format": FORMAT,
+            "schema_version": SCHEMA_VERSION,
             "title": self.title,
             "baseline": self.baseline,
             "protocol": asdict(self.protocol),
-            "contenders": [asdict(contender) for contender in self.contenders],
+            "contenders": [{**contender.record(), "what": contender.what} for contender in self.contenders],
             "folds": [
-                {"name": fold.name, **{part: getattr(fold, part).record() for part in _PARTS}} for fold in self.folds
+                {"name": fold.name, **{name: part.record() for name, part in fold.parts().items()}}
+                for fold in self.folds
             ],
             "versions": versions(),
         }
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Plan:
-        """The plan of a results folder."""
-        protocol: dict[str, Any] = {
-            name: tuple(v) if isinstance(v, list) else v for name, v in record["protocol"].items()
-        }
-        folds = [
-            Fold(fold["name"], **{part: Part.from_record(fold[part]) for part in _PARTS}) for fold in record["folds"]
-        ]
-        contenders = tuple(Contender(**contender) for contender in record["contenders"])
-        return cls(tuple(folds), contenders, Protocol(**protocol), record["baseline"], record["title"])
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One method's line of the leaderboard; values are means over folds, tests are over all test queries."""
-
-    method: str
-    means: Mapping[str, float]
-    deviations: Mapping[str, float]
-    interval: tuple[float, float]
-    """Bootstrap over queries, of the selecting measure."""
-    difference_of: Mapping[str, float]
-    """From the baseline, of each measure: the mean over all test queries."""
-    difference_interval: tuple[float, float]
-    p_t: float | None
-    p_randomisation: float | None
-    p_of_measures: Mapping[str, float]
-    """Student's t-test of each measure, corrected within the measure."""
-    seconds: float
-    n_features: float
-    n_features_of: int
+    def from_record(cls, record: Checked, own: Mapping[str, Any]) -> Plan:
+        """The plan of a results folder; `own` are the estimators that it can only name."""
+        folds = tuple(Fold.from_record(fold) for fold in record.field("folds").each())
+        contenders = tuple(Contender.from_record(one, own) for one in record.field("contenders").each())
+        protocol = Protocol.from_record(record.field("protocol"))
+        plan = cls(folds, contenders, protocol, record.field("baseline").text(), record.field("title").text())
+        for kind, names in (("folds", [f.name for f in folds]), ("contenders", [c.name for c in contenders])):
+            if not names or len(set(names)) < len(names):
+                record.field(kind).refuse("are none, or one is named twice")
+        if plan.baseline not in [contender.name for contender in contenders]:
+            record.field("baseline").refuse(f"is {plan.baseline!r}, which is not among the contenders")
+        return plan
 
 
 class Results:
-    """The folder, and the results in it.
+    """The results of a plan, and the folder they are kept in; without one they are kept in memory alone.
 
     A result is taken over if it is of the very same job: method, settings, data and protocol. With `as_found`, as it
     is for someone who only reads them, every one of the plan's is, wherever the data may be now.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], plan: Plan, *, as_found: bool = False) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | os.PathLike[str] | None, plan: Plan, *, as_found: bool = False) -> None:
+        self.folder = None if folder is None else Path(folder)
         self.plan = plan
+        self.versions = versions()
+        """What the results were made by."""
+        self._standings: dict[tuple[str, tuple[str, ...]], list[Standing]] = {}
         stored = {job.name: self._stored(job, as_found=as_found) for job in plan.jobs()}
         self._done = {name: result for name, result in stored.items() if result is not None}
+        self._check_queries()
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> Results:
-        """Read the results of a folder that `linrank compare` wrote."""
+    def open(cls, folder: str | os.PathLike[str], own: Mapping[str, Any] | None = None) -> Results:
+        """Read the results of a folder that `linrank compare` wrote: nothing in it is ever run, and all is checked.
+
+        `own` are the estimators that were compared as objects, by name: they are needed to train again, not to read.
+        """
         place = Path(folder) / _PLAN
         try:
-            record = json.loads(place.read_text(encoding="utf-8"))
+            record = Checked.read(place)
         except OSError as error:
             raise DataFormatError(
                 str(place), None, f"cannot be read: {error.strerror}. Name a results folder."
             ) from None
-        except ValueError as error:
-            raise DataFormatError(str(place), None, f"is not JSON: {error}. Run the comparison again.") from None
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
+        if not isinstance(record.value, dict) or record.value.get("format") != FORMAT:
             raise DataFormatError(str(place), None, "was not written by linrank compare. Name a results folder.")
-        return cls(folder, Plan.from_record(record), as_found=True)
+        if record.value.get("schema_version") != SCHEMA_VERSION:
+            raise DataFormatError(
+                str(place),
+                None,
+                f"has schema version {record.value.get('schema_version')!r}; this linrank reads {SCHEMA_VERSION}. "
+                "Run the comparison again.",
+            )
+        opened = cls(folder, Plan.from_record(record, own or {}), as_found=True)
+        opened.versions = {name: version.text() for name, version in record.field("versions").items()}
+        return opened
 
-    def run(self, n_processes: int, watch: Callable[[Job, JobResult | Exception | None], object]) -> dict[str, str]:
+    def against(self, baseline: str) -> Results:
+        """The same results, tested against another method."""
+        other = Results.__new__(Results)
+        other.__dict__ |= self.__dict__ | {"plan": replace(self.plan, baseline=baseline)}
+        return other
+
+    def run(self, n_processes: int, watch: Watch) -> dict[str, str]:
         """Do what is not done yet, keeping each result as it comes; return what failed, and why."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        _write_json(self.folder / _PLAN, self.plan.record())
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.write(_PLAN, json.dumps(self.plan.record(), indent=1, ensure_ascii=False) + "\n")
         failures: dict[str, str] = {}
 
         def keep(job: Job, outcome: JobResult | Exception | None) -> None:
@@ -140,16 +154,11 @@ class Results:
             elif outcome is not None:
                 self._store(job, outcome)
                 self._done[job.name] = outcome
+                self._standings.clear()
             watch(job, outcome)
 
         run_jobs([job for job in self.plan.jobs() if job.name not in self._done], n_processes, keep)
         return failures
-
-    def recorded_versions(self) -> dict[str, str]:
-        """The versions the results were made by."""
-        record = json.loads((self.folder / _PLAN).read_text(encoding="utf-8"))
-        found: dict[str, str] = record["versions"]
-        return found
 
     @property
     def n_done(self) -> int:
@@ -165,67 +174,44 @@ class Results:
         names = [contender.name for contender in self.plan.contenders]
         return [name for name in names if len(self.of(name)) == len(self.plan.folds)]
 
+    def key(self, method: str) -> str:
+        """A hash of everything a method's results depend on."""
+        return hashlib.sha256(" ".join(result.key for result in self.of(method)).encode()).hexdigest()
+
     def per_query(self, method: str, measure: str) -> Vector:
         """The values of all test queries, fold after fold; NaN where a query is skipped."""
         values = [value for result in self.of(method) for value in result.per_query[measure]]
         return np.array([math.nan if value is None else value for value in values])
 
-    def standings(self, baseline: str | None = None) -> list[Standing]:
-        """The leaderboard, the best first, each method tested against the baseline with Holm's correction."""
-        against = baseline or self.plan.baseline
-        methods = self.complete()
-        if against not in methods:
-            raise LinrankError(
-                f"{against!r} has not been run on every fold; there are {', '.join(methods) or 'none'}. "
-                "Choose another baseline, or let the comparison finish."
-            )
-        measures = self.plan.protocol.evaluated()
-        rivals = [method for method in methods if method != against]
-        tests = {measure: self._corrected(rivals, against, measure) for measure in measures}
-        select = self.plan.protocol.select
-        made = []
-        for method in methods:
-            results = self.of(method)
-            ours, theirs = self.per_query(method, select), self.per_query(against, select)
-            p_values = {measure: tests[measure][0][method] for measure in measures} if method != against else {}
-            made.append(
-                Standing(
-                    method,
-                    {measure: _mean(results, measure) for measure in measures},
-                    {measure: _deviation(results, measure) for measure in measures},
-                    bootstrap_interval(ours),
-                    {measure: self._difference(method, against, measure) for measure in measures},
-                    bootstrap_interval(ours - theirs),
-                    p_values.get(select),
-                    tests[select][1][method] if method != against else None,
-                    p_values,
-                    float(np.mean([result.seconds for result in results])),
-                    float(np.mean([result.n_features for result in results])),
-                    results[0].n_features_of,
-                )
-            )
-        return sorted(made, key=lambda standing: -standing.means[select])
+    def standings(self, measures: Sequence[str] | None = None) -> list[Standing]:
+        """The leaderboard, the best first, each method tested against the baseline; worked out once."""
+        asked = tuple(measures or self.plan.protocol.evaluated())
+        key = (self.plan.baseline, asked)
+        if key not in self._standings:
+            self._standings[key] = standings(self, self.plan.baseline, asked)
+        return self._standings[key]
 
     def recommended(self) -> str:
-        """The method with the fewest features among those within one standard error of the best.
+        """The method with the fewest features among those within one standard error of the best."""
+        found = sparsest_near_best(self, self.standings())
+        if found is None:
+            raise LinrankError("no method has been run on every fold. Let the comparison finish.")
+        return found.method
 
-        The standard error is that of the difference over the same queries: methods that see the same queries rise and
-        fall together.
-        """
-        select = self.plan.protocol.select
-        standings = self.standings()
-        best = self.per_query(standings[0].method, select)
+    def recommended_linear(self) -> str | None:
+        """The recommended method, or the one that the same rule finds among those that are linear."""
+        recommended = self.recommended()
+        linear = [standing for standing in self.standings() if standing.is_linear]
+        if recommended in [standing.method for standing in linear]:
+            return recommended
+        found = sparsest_near_best(self, linear)
+        return None if found is None else found.method
 
-        def is_near(standing: Standing) -> bool:
-            behind = best - self.per_query(standing.method, select)
-            behind = behind[~np.isnan(behind)]
-            # Nothing is ranked by a model without features.
-            return standing.n_features > 0 and bool(
-                behind.mean() <= behind.std(ddof=1) / math.sqrt(max(1, len(behind)))
-            )
-
-        near = [standing for standing in standings if standing is standings[0] or is_near(standing)]
-        return min(near, key=lambda standing: (standing.n_features, -standing.means[select])).method
+    def scaling(self) -> str:
+        """How features were scaled: what the protocol says, and what that came to where it leaves it to the data."""
+        said = self.plan.protocol.scaling
+        kinds = list(dict.fromkeys(result.scaling for result in self.of(self.plan.baseline)))
+        return said if kinds == [said] else f"{said}: {' and '.join(kinds)}"
 
     def notes(self) -> list[str]:
         """What a reader should know: warnings during training, method by method."""
@@ -240,43 +226,76 @@ class Results:
                 said.append(f"{method}: {kind} ({count} of {len(kinds)} folds)")
         return said
 
-    def _difference(self, method: str, against: str, measure: str) -> float:
-        return float(np.nanmean(self.per_query(method, measure) - self.per_query(against, measure)))
-
-    def _corrected(
-        self, rivals: Sequence[str], against: str, measure: str
-    ) -> tuple[dict[str, float], dict[str, float]]:
-        """Holm-corrected p-values of the t-test and of the randomisation test, a method each."""
-        theirs = self.per_query(against, measure)
-        pairs = [(self.per_query(method, measure), theirs) for method in rivals]
-        by_t: Any = holm([paired_t_test(*pair).p_value for pair in pairs]) if pairs else []
-        by_chance: Any = [math.nan] * len(rivals)
-        if pairs and measure == self.plan.protocol.select:
-            by_chance = holm([randomisation_test(*pair).p_value for pair in pairs])
-        return dict(zip(rivals, map(float, by_t), strict=True)), dict(zip(rivals, map(float, by_chance), strict=True))
-
-    def _place(self, job: Job) -> Path:
-        return self.folder / job.fold.name / f"{job.contender.name}.json"
-
-    def _store(self, job: Job, result: JobResult) -> None:
-        place = self._place(job)
-        place.parent.mkdir(exist_ok=True)
-        with replacing(place.with_suffix(".scores.npy"), "wb") as file:
-            np.save(file, np.asarray(result.scores))
-        _write_json(place, asdict(replace(result, scores=())))
-
-    def _stored(self, job: Job, *, as_found: bool) -> JobResult | None:
-        """The result of a job that was done before, if its file is whole."""
-        try:
-            result = JobResult(**json.loads(self._place(job).read_text(encoding="utf-8")))
-            return result if as_found or result.key == job.key() else None
-        except (OSError, ValueError, TypeError):
-            return None
-
     def scores(self, method: str, fold: str) -> Vector:
         """The scores of a fold's test documents, in the order of its rows."""
-        scores: Vector = np.load(self.folder / fold / f"{method}.scores.npy")
-        return scores
+        result = self._done[f"{fold}/{method}"]
+        if len(result.scores) or self.folder is None:
+            return np.asarray(result.scores, dtype=np.float64)
+        place = self.place(fold, f"{method}{_SCORES}")
+        try:
+            # Mapped: a header that claims more than the file holds asks for no memory.
+            scores = np.load(place, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise DataFormatError(str(place), None, f"holds no scores: {error}. Run the comparison again.") from None
+        if scores.ndim != 1 or scores.dtype != np.float64 or not np.isfinite(scores).all():
+            raise DataFormatError(str(place), None, "must hold one finite number a document. Run the comparison again.")
+        return np.array(scores)
+
+    def place(self, *names: str) -> Path:
+        """A file of the folder, refused where a link in a folder from elsewhere leads out of it."""
+        if self.folder is None:
+            raise LinrankError("these results are kept in memory. Pass out=… to linrank.compare, or name a file.")
+        place = self.folder.joinpath(*names)
+        if not place.resolve().is_relative_to(self.folder.resolve()):
+            raise LinrankError(f"{place}: leads out of the results folder, to {place.resolve()}. Remove the link.")
+        return place
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the folder."""
+        with replacing(self.place(name)) as file:
+            file.write(text)
+
+    def _store(self, job: Job, result: JobResult) -> None:
+        if self.folder is None:
+            return
+        self.place(job.fold.name).mkdir(exist_ok=True)
+        with replacing(self.place(job.fold.name, f"{job.contender.name}{_SCORES}"), "wb") as file:
+            np.save(file, np.asarray(result.scores))
+        with replacing(self.place(job.fold.name, f"{job.contender.name}.json")) as file:
+            file.write(json.dumps(result.as_record(), indent=1, ensure_ascii=False) + "\n")
+
+    def _stored(self, job: Job, *, as_found: bool) -> JobResult | None:
+        """The result of a job that was done before; half a file is as good as none where it can be done again."""
+        if self.folder is None:
+            return None
+        try:
+            result = JobResult.from_record(Checked.read(self.place(job.fold.name, f"{job.contender.name}.json")), job)
+        except OSError:
+            return None
+        except DataFormatError:
+            if as_found:
+                raise
+            return None
+        return result if as_found or result.key == job.key() else None
+
+    def _check_queries(self) -> None:
+        """Methods are compared query by query: refuse results of one fold that are not of the same queries."""
+        for fold in self.plan.folds:
+            of_fold = [result for result in self._done.values() if result.fold == fold.name]
+            for result in of_fold[1:]:
+                if _measured(result) != _measured(of_fold[0]):
+                    raise DataFormatError(
+                        str(self.place(fold.name, f"{result.method}.json")),
+                        None,
+                        f"is of other queries or features than {fold.name}/{of_fold[0].method}.json. "
+                        "Run the comparison again.",
+                    )
+
+
+def _measured(result: JobResult) -> tuple[Any, ...]:
+    """What the methods of a fold have in common: the queries, which of them a measure skips, and the features."""
+    skipped = {measure: [value is None for value in values] for measure, values in result.per_query.items()}
+    return list(result.qids), skipped, result.n_features_of
 
 
 def differences(first: JobResult, second: JobResult) -> list[str]:
@@ -298,21 +317,3 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def _mean(results: Sequence[JobResult], measure: str) -> float:
-    return float(np.mean(_values(results, measure)))
-
-
-def _deviation(results: Sequence[JobResult], measure: str) -> float:
-    return float(np.std(_values(results, measure), ddof=1)) if len(results) > 1 else math.nan
-
-
-def _values(results: Sequence[JobResult], measure: str) -> list[float]:
-    """A fold's mean, NaN where the measure skips every query of it."""
-    return [math.nan if result.means[measure] is None else result.means[measure] for result in results]
-
-
-def _write_json(place: Path, record: Mapping[str, Any]) -> None:
-    with replacing(place) as file:
-        file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")

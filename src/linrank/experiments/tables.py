@@ -5,19 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from linrank.experiments.results import Results, Standing
+from linrank.experiments.results import Results
+from linrank.experiments.standings import Standing
+from linrank.measures import SIGNIFICANT
 
-LEVEL = 0.05
+TEST = "randomisation test, Holm"
+_PM = r"\pm"
 
 
 def sign_of(standing: Standing, measure: str) -> str:
     """▲ or ▼ where a method is above or below the baseline by more than chance, after Holm's correction."""
     p = standing.p_of_measures.get(measure)
-    if p is None or p >= LEVEL:
+    if p is None or p > SIGNIFICANT:
         return ""
     return "▲" if standing.difference_of[measure] > 0 else "▼"
 
@@ -31,15 +35,15 @@ def footnote(results: Results) -> str:
     n_queries = len(results.per_query(plan.baseline, plan.protocol.select))
     return (
         f"{what}; settings chosen by {plan.protocol.select} on the validation parts. "
-        f"▲▼: above, below {plan.baseline} with p < {LEVEL} over {n_queries} test queries (paired t-test, Holm). "
-        "Seconds are of one training with the chosen settings."
+        f"▲▼: above, below {plan.baseline} with p ≤ {SIGNIFICANT} over {n_queries} test queries ({TEST}). "
+        f"Scaling of the features {results.scaling()}. Seconds are of one training with the chosen settings."
     )
 
 
 def markdown(results: Results, measures: Sequence[str] | None = None) -> str:
     """A Markdown table of all measures or some, the best value of each in bold, and what it means below it."""
     measures = measures or results.plan.protocol.evaluated()
-    standings = results.standings()
+    standings = results.standings(measures)
     lines = [
         "| method | " + " | ".join(measures) + " | features | seconds |",
         "|---|" + "---:|" * (len(measures) + 2),
@@ -51,7 +55,9 @@ def markdown(results: Results, measures: Sequence[str] | None = None) -> str:
             for m in measures
         ]
         lines.append(
-            f"| {standing.method} | " + " | ".join(cells) + f" | {_features(standing)} | {_seconds(standing)} |"
+            f"| {_markdown_text(standing.method)} | "
+            + " | ".join(cells)
+            + f" | {_features(standing)} | {_seconds(standing)} |"
         )
     return "\n".join([*lines, "", footnote(results)]) + "\n"
 
@@ -72,7 +78,7 @@ def latex(results: Results) -> str:
         for m in measures:
             value = f"{standing.means[m]:.4f}"
             value = rf"\mathbf{{{value}}}" if _is_best(standing, standings, m) else value
-            cells.append(f"${value}{signs[sign_of(standing, m)]}$")
+            cells.append(f"${value}{signs[sign_of(standing, m)]}{spread_of(standing, m, _PM)}$")
         lines.append(
             f"{_latex_text(standing.method)} & "
             + " & ".join(cells)
@@ -87,7 +93,7 @@ def csv_text(results: Results) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     of_measures = [column for m in measures for column in (m, f"{m} deviation", f"{m} difference", f"{m} p")]
-    others = ["interval low", "interval high", "p randomisation", "features", "of features", "seconds"]
+    others = ["interval low", "interval high", "features", "of features", "seconds"]
     writer.writerow(["method", *of_measures, *others])
     for s in results.standings():
         values = [
@@ -95,8 +101,7 @@ def csv_text(results: Results) -> str:
             for m in measures
             for value in (s.means[m], s.deviations[m], s.difference_of[m], s.p_of_measures.get(m, ""))
         ]
-        by_chance = "" if s.p_randomisation is None else s.p_randomisation
-        writer.writerow([s.method, *values, *s.interval, by_chance, s.n_features, s.n_features_of, s.seconds])
+        writer.writerow([s.method, *values, *s.interval, s.n_features, s.n_features_of, s.seconds])
     return out.getvalue()
 
 
@@ -105,6 +110,8 @@ def record(results: Results) -> dict[str, Any]:
     return {
         **results.plan.record(),
         "recommended": results.recommended(),
+        "recommended_linear": results.recommended_linear(),
+        "test": TEST,
         "leaderboard": [_finite(asdict(standing)) for standing in results.standings()],
         "folds_of_methods": {
             method: [
@@ -118,17 +125,18 @@ def record(results: Results) -> dict[str, Any]:
 
 
 def _is_best(standing: Standing, standings: Sequence[Standing], measure: str) -> bool:
-    return standing.means[measure] == max(other.means[measure] for other in standings)
+    means = [other.means[measure] for other in standings if not math.isnan(other.means[measure])]
+    return bool(means) and standing.means[measure] == max(means)
 
 
 def _bold(text: str, mark: str, *, when: bool) -> str:
     return f"{mark}{text}{mark}" if when else text
 
 
-def spread_of(standing: Standing, measure: str) -> str:
+def spread_of(standing: Standing, measure: str, sign: str = "±") -> str:
     """The standard deviation over folds, where there are several."""
     deviation = standing.deviations[measure]
-    return "" if math.isnan(deviation) else f" ± {deviation:.3f}"
+    return "" if math.isnan(deviation) else f" {sign} {deviation:.3f}"
 
 
 def _features(standing: Standing) -> str:
@@ -147,5 +155,10 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+def _markdown_text(text: str) -> str:
+    return re.sub(r"([\\|*`<\[\]])", r"\\\1", text)
+
+
 def _latex_text(text: str) -> str:
-    return text.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&").replace("#", r"\#")
+    words = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(words.get(sign, f"\\{sign}" if sign in "_%&#${}" else sign) for sign in text)
