@@ -397,7 +397,11 @@ def _held_out(
         )
         pairs = [(dataset, given.with_columns(dataset.names, "the eval_set"))]
     elif cv is not None:
-        pairs = list(dataset.folds(cv, random_state) if isinstance(cv, int) else cv)
+        pairs = (
+            list(dataset.folds(cv, random_state))
+            if isinstance(cv, int)
+            else [(without_repeated_columns(train, how.costs)[0], test) for train, test in cv]
+        )
     else:
         return None
     # A fold's path may have more features at the same share: it is not cut short by the budget.
