@@ -180,7 +180,10 @@ class WeightPenalty:
         bounded = np.isfinite(np.where(slopes > 0.0, self.upper, self.lower))
         unheld = (self.strengths == 0.0) & ~bounded & (slopes != 0.0)
         thresholds = np.broadcast_to(self.thresholds, slopes.shape)[unheld]
-        return float((thresholds / np.abs(slopes[unheld])).min(initial=np.inf))
+        with np.errstate(over="ignore"):
+            share = (thresholds / np.abs(slopes[unheld])).min(initial=np.inf)
+        # A little less: the slopes times the share, rounded, must not be beyond a threshold that they just reach.
+        return float(share * (1.0 - 8.0 * np.finfo(np.float64).eps))
 
     def _best(self, slopes: Vector) -> Vector:
         """Where u.w - P(w) is greatest, feature by feature."""
