@@ -17,6 +17,8 @@ _GROW, _RELAX = 2.0, 0.9
 # Values that differ by a smaller share may be equal, while the gap still falls: so many steps may be like that.
 _ROUNDING = 1e-13
 _MOST_IDLE = 100
+# Of differences that are a smaller share, the rounding is too large a part.
+_UNTOLD = 1e-12
 
 
 def largest_l1(point_at_zero: EvaluatedPoint) -> float:
@@ -99,10 +101,11 @@ class ProximalGradient(Solver):
             evaluations += 1
             move = trial.weights - ahead.weights
             allowed = 0.5 * K * float(move @ (metric.diagonal * move))
-            # Near the minimum values differ by their rounding. Gradients do not yet, and a change of theirs within the
-            # allowed puts the value below the bound too, f being convex.
+            # Near the minimum values differ by their rounding, and tell nothing. Gradients still do: a change of theirs
+            # within the allowed puts the value below the bound too, f being convex.
             change = _smooth_change(ahead, trial, penalty)
-            above = change > float(ahead.gradient @ move) + allowed
+            rounded = allowed <= _UNTOLD * abs(ahead.value)
+            above = rounded or change > float(ahead.gradient @ move) + allowed
             if not (above and float((trial.gradient - ahead.gradient) @ move) > allowed):
                 return trial, _Metric(metric.diagonal, K), evaluations
             K *= _GROW
