@@ -15,7 +15,7 @@ from linrank import RankSVM, SparseRank, feature_path, read
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.penalties import L1, L2
+from linrank.objective.penalties import L1
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal_newton import ProximalNewton
 from linrank.solvers.solution import Journal
@@ -82,12 +82,11 @@ def farthest(data, path):
     """The largest (value - least) / least of some steps, the least from runs that start from the step."""
     worst = 0.0
     with Threads() as executor:
-        objective = RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(data, executor))
+        placed = PlacedData.of(data, executor)
         for step in path.steps[1::4]:
-            solver = ProximalNewton(L1(step.l1), 1e-7)
-            point = objective.at(step.weights)
-            best = solver.continue_from(point, Journal())[0].value
-            worst = max(worst, (point.value + step.l1 * np.abs(step.weights).sum()) / best - 1.0)
+            point = RankingObjective(SquaredHinge(), L1(step.l1), 1.0, placed).at(step.weights)
+            best = ProximalNewton(1e-7).continue_from(point, Journal())[0].value
+            worst = max(worst, point.value / best - 1.0)
     return worst
 
 

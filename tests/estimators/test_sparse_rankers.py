@@ -15,7 +15,7 @@ from linrank.estimators.fenchel_rank import FenchelRank
 from linrank.estimators.mcp_rank import MCPRank
 from linrank.estimators.sparse_rank import SparseRank
 from linrank.objective.concave_penalties import MCP, Log, Lp
-from linrank.solvers.duality import dual_value
+from linrank.objective.objective import EvaluatedPoint
 
 DATA, WEIGHTS = make_ranking(40, 15, 10, n_informative=4, correlation=0.0)
 X, Y, QID = DATA.features, DATA.labels, DATA.qid
@@ -165,14 +165,15 @@ def test_ctrl_c_leaves_the_last_point(ranker):
 
 def test_ctrl_c_on_the_way_to_the_l1_solution_leaves_a_point_of_the_right_objective(monkeypatch):
     calls = []
+    lower_bound = EvaluatedPoint.lower_bound
 
-    def press(point, penalty):
+    def press(point):
         calls.append(point)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return dual_value(point, penalty)
+        return lower_bound(point)
 
-    monkeypatch.setattr("linrank.solvers.proximal_gradient.dual_value", press)
+    monkeypatch.setattr(EvaluatedPoint, "lower_bound", press)
     model = MCPRank(l1=300.0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, qid=QID)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from linrank.objective.concave_penalties import MCP, Log, Lp, tangent
+from linrank.objective.concave_penalties import MCP, Log, Lp
 
 PENALTIES = [MCP(0.8, 1.5), Log(0.8, 0.6), Lp(0.8, 0.4, 0.01)]
 VECTORS = hnp.arrays(np.float64, 3, elements=st.floats(-3, 3))
@@ -45,7 +45,7 @@ def test_the_slope_is_the_derivative_in_the_size(penalty, weights):
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @given(weights=VECTORS, others=VECTORS)
 def test_the_tangent_is_nowhere_below_the_penalty_and_touches_it(penalty, weights, others):
-    above = tangent(penalty, weights)
+    above = penalty.tangent(weights)
     constant = penalty.value(weights) - above.value(weights)
     assert above.value(others) + constant >= penalty.value(others) - 1e-12
 
@@ -55,3 +55,14 @@ def test_mcp_and_log_begin_as_the_l1_penalty():
         assert penalty.slopes(np.zeros(3)).tolist() == [0.8, 0.8, 0.8]
     assert MCP(0.8, 1.5).slopes(np.array([1.2, 5.0])).tolist() == pytest.approx([0.0, 0.0], abs=1e-15)
     assert Log(0.8, 0.6).slopes(np.array([-0.6])).tolist() == pytest.approx([0.4])
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@given(weights=VECTORS, gradient=VECTORS)
+def test_the_first_order_condition_is_that_of_the_tangent_and_nothing_is_certified(penalty, weights, gradient):
+    least = penalty.least_subgradient(weights, gradient)
+    np.testing.assert_array_equal(least, penalty.tangent(weights).least_subgradient(weights, gradient))
+    assert penalty.conjugate(gradient) == np.inf
+    assert penalty.gap(weights, gradient) == np.inf
+    assert not penalty.gradient(weights).any()
+    assert not penalty.curvature(weights).any()

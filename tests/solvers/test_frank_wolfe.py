@@ -11,6 +11,7 @@ from scipy import optimize, sparse
 import oracles
 from linrank import LinrankError, RankingDataset, make_ranking
 from linrank.executors.local import Threads
+from linrank.objective.l1_ball import L1Ball
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2
@@ -22,8 +23,8 @@ from strategies import datasets
 DATA, _ = make_ranking(12, 8, 6)
 
 
-def objective_of(data, executor=None):
-    return RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(data, executor or Threads(1)))
+def objective_of(data, radius, executor=None):
+    return RankingObjective(SquaredHinge(), L1Ball(radius), 1.0, PlacedData.of(data, executor or Threads(1)))
 
 
 def least_value(data, radius):
@@ -48,10 +49,10 @@ def least_value(data, radius):
 
 @pytest.mark.parametrize("radius", [0.1, 0.5, 2.0])
 def test_it_nears_the_least_value_and_its_gap_is_true(radius):
-    objective = objective_of(DATA)
+    objective = objective_of(DATA, radius)
     least = least_value(DATA, radius)
     for tolerance in (1e-1, 1e-2, 1e-3):
-        solution = FrankWolfe(radius, tolerance).minimize(objective)
+        solution = FrankWolfe(tolerance).minimize(objective)
         assert solution.converged
         assert solution.certified_gap <= tolerance * solution.value
         assert -1e-7 * least <= solution.value - least <= solution.certified_gap + 1e-7 * least
@@ -61,11 +62,12 @@ def test_it_nears_the_least_value_and_its_gap_is_true(radius):
         assert solution.certified_gap == pytest.approx(
             max(0.0, point.gradient @ solution.weights - vertex_value), rel=1e-6, abs=1e-9 * least
         )
+        assert solution.certified_gap == pytest.approx(objective.penalty.gap(point.weights, -point.gradient))
 
 
 @given(data=datasets(weighted=True), radius=st.sampled_from([0.01, 1.0, 30.0]))
 def test_whatever_the_data_the_weights_stay_in_the_ball_and_the_value_never_rises(data, radius):
-    solution = FrankWolfe(radius, 1e-2, max_iterations=50).minimize(objective_of(data))
+    solution = FrankWolfe(1e-2, max_iterations=50).minimize(objective_of(data, radius))
     assert np.sum(np.abs(solution.weights)) <= radius * (1 + 1e-12)
     values = [line.value for line in solution.history]
     assert values == sorted(values, reverse=True)
@@ -73,19 +75,20 @@ def test_whatever_the_data_the_weights_stay_in_the_ball_and_the_value_never_rise
 
 
 def test_with_the_norm_of_the_penalised_solution_it_reaches_the_same_loss():
-    objective = objective_of(DATA)
+    objective = objective_of(DATA, 1.0)
     top = largest_l1(objective.at(np.zeros(6)))
-    penalised = ProximalGradient(L1(0.1 * top), 1e-10).minimize(objective).weights
+    penalised = ProximalGradient(1e-10).minimize(objective.with_penalty(L1(0.1 * top))).weights
     loss = objective.at(penalised).value
-    solution = FrankWolfe(float(np.sum(np.abs(penalised))), 1e-4, max_iterations=50_000).minimize(objective)
+    ball = L1Ball(float(np.sum(np.abs(penalised))))
+    solution = FrankWolfe(1e-4, max_iterations=50_000).minimize(objective.with_penalty(ball))
     assert solution.converged
     assert loss * (1 - 1e-8) <= solution.value <= loss * (1 + 1e-4)
 
 
 def test_each_step_is_to_the_least_point_of_its_segment():
-    objective = objective_of(DATA)
+    objective = objective_of(DATA, 2.0)
     visited = []
-    FrankWolfe(2.0, 1e-3, max_iterations=20).minimize(objective, watch=lambda line, weights: visited.append(weights))
+    FrankWolfe(1e-3, max_iterations=20).minimize(objective, watch=lambda line, weights: visited.append(weights))
     assert len(visited) > 5
     for before, after in pairwise(visited):
         gradient = objective.at(before).gradient
@@ -105,45 +108,53 @@ def test_dense_and_sparse_agree_and_any_number_of_threads_gives_the_same_bits():
     found = []
     for n_threads in (1, 2, 3):
         with Threads(n_threads) as executor:
-            found.append(FrankWolfe(1.0, 1e-2).minimize(objective_of(data, executor)).weights)
+            found.append(FrankWolfe(1e-2).minimize(objective_of(data, 1.0, executor)).weights)
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
     thin = RankingDataset.from_arrays(sparse.csr_array(data.features), data.labels, qid=data.qid)
-    np.testing.assert_allclose(FrankWolfe(1.0, 1e-2).minimize(objective_of(thin)).weights, found[0], rtol=1e-6)
+    np.testing.assert_allclose(FrankWolfe(1e-2).minimize(objective_of(thin, 1.0)).weights, found[0], rtol=1e-6)
 
 
 def test_data_that_can_be_ordered_without_loss_ends_at_zero_loss():
     data = RankingDataset.from_arrays(np.arange(8.0)[:, None], np.arange(8), qid=[1] * 8)
-    solution = FrankWolfe(5.0).minimize(objective_of(data))
+    solution = FrankWolfe().minimize(objective_of(data, 5.0))
     assert solution.value == pytest.approx(0.0, abs=1e-9)
     assert solution.converged
 
 
 def test_time_iterations_the_watcher_and_ctrl_c_end_it():
-    objective = objective_of(DATA)
-    assert "out of time" in FrankWolfe(2.0, 1e-9, max_seconds=0.0).minimize(objective).message
-    assert "out of iterations" in FrankWolfe(2.0, 1e-9, 3).minimize(objective).message
-    assert "validation" in FrankWolfe(2.0, 1e-9).minimize(objective, watch=lambda line, weights: True).message
+    objective = objective_of(DATA, 2.0)
+    assert "out of time" in FrankWolfe(1e-9, max_seconds=0.0).minimize(objective).message
+    assert "out of iterations" in FrankWolfe(1e-9, 3).minimize(objective).message
+    assert "validation" in FrankWolfe(1e-9).minimize(objective, watch=lambda line, weights: True).message
 
     def press_ctrl_c(line, weights):
         if line.number == 1:
             raise KeyboardInterrupt
 
-    stopped = FrankWolfe(2.0, 1e-9).minimize(objective, watch=press_ctrl_c)
+    stopped = FrankWolfe(1e-9).minimize(objective, watch=press_ctrl_c)
     assert stopped.interrupted
     assert len(stopped.history) == 2
 
 
-def test_a_start_is_used_if_it_is_in_the_ball():
-    objective = objective_of(DATA)
-    cold = FrankWolfe(1.0, 1e-2).minimize(objective)
-    warm = FrankWolfe(1.0, 1e-2).minimize(objective, cold.weights)
+def test_a_start_in_the_ball_is_used_and_one_outside_is_scaled_to_its_border():
+    objective = objective_of(DATA, 1.0)
+    cold = FrankWolfe(1e-2).minimize(objective)
+    warm = FrankWolfe(1e-2).minimize(objective, cold.weights)
     assert len(warm.history) == 1
-    with pytest.raises(LinrankError, match="outside the ball"):
-        FrankWolfe(0.1).minimize(objective, np.ones(6))
+    outside = FrankWolfe(1e9).minimize(objective, np.arange(1.0, 7.0))
+    np.testing.assert_allclose(outside.weights, np.arange(1.0, 7.0) / 21.0, rtol=1e-14)
+    visited = []
+    FrankWolfe(1e-9, 50).minimize(objective, np.ones(6), watch=lambda line, weights: visited.append(weights))
+    assert max(np.sum(np.abs(weights)) for weights in visited) <= 1.0 + 1e-12
+
+
+def test_a_penalty_that_is_no_ball_is_refused():
+    with pytest.raises(LinrankError, match="an L1 ball"):
+        FrankWolfe().minimize(objective_of(DATA, 1.0).with_penalty(L2()))
 
 
 def test_data_without_pairs_has_zero_weights():
     data = RankingDataset.from_arrays(np.ones((3, 2)), [1, 1, 1], qid=[1, 1, 2])
-    solution = FrankWolfe(1.0).minimize(objective_of(data))
+    solution = FrankWolfe().minimize(objective_of(data, 1.0))
     assert solution.weights.tolist() == [0.0, 0.0]
     assert solution.converged

@@ -11,7 +11,7 @@ from linrank import LinrankError, RankingDataset, make_ranking
 from linrank.executors.local import Threads
 from linrank.objective.concave_penalties import MCP, Log, Lp
 from linrank.objective.objective import RankingObjective
-from linrank.objective.pair_losses import Hinge, SquaredHinge
+from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal_gradient import ProximalGradient, largest_l1
@@ -20,12 +20,12 @@ from linrank.solvers.reweighted_l1 import ReweightedL1
 DATA, _ = make_ranking(12, 8, 6)
 
 
-def objective_of(data, executor=None):
-    return RankingObjective(SquaredHinge(), L2(0.0), 1.0, PlacedData.of(data, executor or Threads(1)))
+def objective_of(data, penalty, executor=None):
+    return RankingObjective(SquaredHinge(), penalty, 1.0, PlacedData.of(data, executor or Threads(1)))
 
 
-OBJECTIVE = objective_of(DATA)
-TOP = largest_l1(OBJECTIVE.at(np.zeros(6)))
+LOSS = objective_of(DATA, L2(0.0))
+TOP = largest_l1(LOSS.at(np.zeros(6)))
 PENALTIES = [MCP(0.1 * TOP, 2.0 / TOP), Log(0.1 * TOP, 0.1), Lp(0.03 * TOP, 0.5, 1e-3)]
 
 
@@ -37,7 +37,7 @@ def slow_objective(penalty, weights):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
 def test_the_first_order_condition_holds_where_it_stops(penalty):
-    solution = ReweightedL1(penalty, 1e-7).minimize(OBJECTIVE)
+    solution = ReweightedL1(1e-7).minimize(LOSS.with_penalty(penalty))
     assert solution.converged
     value, gradient = slow_objective(penalty, solution.weights)
     assert solution.value == pytest.approx(value, rel=1e-12)
@@ -52,7 +52,7 @@ def test_the_first_order_condition_holds_where_it_stops(penalty):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
 def test_no_point_nearby_is_lower(penalty):
-    solution = ReweightedL1(penalty, 1e-8).minimize(OBJECTIVE)
+    solution = ReweightedL1(1e-8).minimize(LOSS.with_penalty(penalty))
     rng = np.random.default_rng(0)
     for _ in range(30):
         nearby = solution.weights + 1e-4 * rng.standard_normal(6)
@@ -70,39 +70,40 @@ def test_no_point_nearby_is_lower(penalty):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
 def test_the_objective_never_rises_and_begins_at_the_l1_solution(penalty):
-    first = ProximalGradient(L1(penalty.strength)).minimize(OBJECTIVE).weights
+    first = ProximalGradient().minimize(LOSS.with_penalty(L1(penalty.strength))).weights
     visited = []
-    solution = ReweightedL1(penalty, 1e-7).minimize(OBJECTIVE, watch=lambda line, weights: visited.append(weights))
+    objective = LOSS.with_penalty(penalty)
+    solution = ReweightedL1(1e-7).minimize(objective, watch=lambda line, weights: visited.append(weights))
     assert visited[0].tobytes() == first.tobytes()
     values = [line.value for line in solution.history]
     assert len(values) > 2
     assert all(after <= before * (1 + 1e-13) for before, after in pairwise(values))
     assert solution.value < slow_objective(penalty, first)[0]
-    given_start = ReweightedL1(penalty, 1e-7).minimize(OBJECTIVE, first)
+    given_start = ReweightedL1(1e-7).minimize(objective, first)
     assert given_start.weights.tobytes() == solution.weights.tobytes()
 
 
 def test_a_concave_penalty_shrinks_large_weights_less_than_l1_does():
-    l1 = ProximalGradient(L1(0.1 * TOP), 1e-9).minimize(OBJECTIVE).weights
-    solution = ReweightedL1(PENALTIES[0], 1e-7).minimize(OBJECTIVE)
+    l1 = ProximalGradient(1e-9).minimize(LOSS.with_penalty(L1(0.1 * TOP))).weights
+    solution = ReweightedL1(1e-7).minimize(LOSS.with_penalty(PENALTIES[0]))
     assert np.count_nonzero(solution.weights) <= np.count_nonzero(l1)
-    assert OBJECTIVE.at(solution.weights).value < OBJECTIVE.at(l1).value
+    assert LOSS.at(solution.weights).value < LOSS.at(l1).value
     knee = PENALTIES[0].shape * PENALTIES[0].strength
     free = np.abs(solution.weights) > knee
     assert free.any()
     # Beyond the knee nothing pulls: the loss alone decides.
-    assert np.abs(OBJECTIVE.at(solution.weights).gradient[free]).max() < 1e-6 * TOP
+    assert np.abs(LOSS.at(solution.weights).gradient[free]).max() < 1e-6 * TOP
 
 
 def test_an_mcp_with_a_far_knee_is_the_l1_penalty():
-    l1 = ProximalGradient(L1(0.1 * TOP), 1e-12).minimize(OBJECTIVE).weights
-    solution = ReweightedL1(MCP(0.1 * TOP, 1e9), 1e-8).minimize(OBJECTIVE)
+    l1 = ProximalGradient(1e-12).minimize(LOSS.with_penalty(L1(0.1 * TOP))).weights
+    solution = ReweightedL1(1e-8).minimize(LOSS.with_penalty(MCP(0.1 * TOP, 1e9)))
     np.testing.assert_allclose(solution.weights, l1, rtol=1e-4, atol=1e-8)
 
 
 def test_at_the_largest_l1_everything_stays_zero():
     for penalty in (MCP(TOP, 1.0 / TOP), Log(TOP, 0.1)):
-        solution = ReweightedL1(penalty).minimize(OBJECTIVE)
+        solution = ReweightedL1().minimize(LOSS.with_penalty(penalty))
         assert solution.weights.tolist() == [0.0] * 6
         assert solution.converged
 
@@ -112,32 +113,36 @@ def test_dense_and_sparse_agree_and_any_number_of_threads_gives_the_same_bits(pe
     found = []
     for n_threads in (1, 2, 3):
         with Threads(n_threads) as executor:
-            found.append(ReweightedL1(penalty).minimize(objective_of(DATA, executor)).weights)
+            found.append(ReweightedL1().minimize(objective_of(DATA, penalty, executor)).weights)
     assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
     thin = RankingDataset.from_arrays(sparse.csr_array(DATA.features), DATA.labels, qid=DATA.qid)
-    np.testing.assert_allclose(ReweightedL1(penalty).minimize(objective_of(thin)).weights, found[0], rtol=1e-6)
+    np.testing.assert_allclose(ReweightedL1().minimize(objective_of(thin, penalty)).weights, found[0], rtol=1e-6)
 
 
 def test_time_iterations_the_watcher_and_ctrl_c_end_it():
-    penalty = PENALTIES[0]
-    assert "out of time" in ReweightedL1(penalty, 1e-9, max_seconds=0.0).minimize(OBJECTIVE).message
-    assert "out of iterations" in ReweightedL1(penalty, 1e-9, 1).minimize(OBJECTIVE).message
-    assert "validation" in ReweightedL1(penalty, 1e-9).minimize(OBJECTIVE, watch=lambda line, weights: True).message
+    objective = LOSS.with_penalty(PENALTIES[0])
+    assert "out of time" in ReweightedL1(1e-9, max_seconds=0.0).minimize(objective).message
+    assert "out of iterations" in ReweightedL1(1e-9, 1).minimize(objective).message
+    assert "validation" in ReweightedL1(1e-9).minimize(objective, watch=lambda line, weights: True).message
 
     def press_ctrl_c(line, weights):
         if line.number == 1:
             raise KeyboardInterrupt
 
-    stopped = ReweightedL1(penalty, 1e-9).minimize(OBJECTIVE, watch=press_ctrl_c)
+    stopped = ReweightedL1(1e-9).minimize(objective, watch=press_ctrl_c)
     assert stopped.interrupted
     assert len(stopped.history) == 2
     assert stopped.certified_gap == np.inf
 
 
-def test_data_without_pairs_and_other_losses():
+def test_data_without_pairs_has_zero_weights():
     data = RankingDataset.from_arrays(np.ones((3, 2)), [1, 1, 1], qid=[1, 1, 2])
-    solution = ReweightedL1(PENALTIES[0]).minimize(objective_of(data))
+    solution = ReweightedL1().minimize(objective_of(data, PENALTIES[0]))
     assert solution.weights.tolist() == [0.0, 0.0]
     assert solution.converged
-    with pytest.raises(LinrankError, match="SquaredHinge"):
-        ReweightedL1(PENALTIES[0]).minimize(RankingObjective(Hinge(), L2(0.0), 1.0, PlacedData.of(DATA, Threads(1))))
+
+
+def test_a_penalty_that_is_not_concave_is_refused():
+    for penalty in (L1(1.0), L2()):
+        with pytest.raises(LinrankError, match="a concave penalty is wanted"):
+            ReweightedL1().minimize(LOSS.with_penalty(penalty))
