@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import assume, given
-from linrank.solvers.duality import dual_value
 from scipy import optimize, sparse
 
 import oracles

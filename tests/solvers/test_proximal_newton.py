@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from linrank.solvers.duality import dual_value
 
 from linrank import RankingDataset, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks

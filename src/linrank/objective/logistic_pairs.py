@@ -45,7 +45,7 @@ class NDCGWeightedLogistic:
 
     dual: ClassVar[Dual] = NoDual()
 
-    over: PairSums = field(default_factory=PairSums)
+    over: PairSums = field(default_factory=PairSums, repr=False)
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         gains, discounts = NDCGWeights.of(scores, block, self.over).by_row()

@@ -39,7 +39,7 @@ class NDCGWeightedHuber:
 
     dual: ClassVar[Dual] = NoDual()
 
-    over: PairSums = field(default_factory=PairSums)
+    over: PairSums = field(default_factory=PairSums, repr=False)
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         weights = NDCGWeights.of(scores, block, self.over)

@@ -60,7 +60,7 @@ class SquaredHinge:
 
     dual: ClassVar[Dual] = QuadraticDual()
 
-    over: PairSums = field(default_factory=PairSums)
+    over: PairSums = field(default_factory=PairSums, repr=False)
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.zeros(len(scores))
@@ -75,7 +75,7 @@ class Hinge:
 
     dual: ClassVar[Dual] = ConvexDual()
 
-    over: PairSums = field(default_factory=PairSums)
+    over: PairSums = field(default_factory=PairSums, repr=False)
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.zeros(len(scores))
@@ -99,7 +99,7 @@ class SmoothedHinge:
     dual: ClassVar[Dual] = ConvexDual()
 
     width: float
-    over: PairSums = field(default_factory=PairSums)
+    over: PairSums = field(default_factory=PairSums, repr=False)
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         documents = SortedPairs.of(scores, block, self.over)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -40,7 +40,7 @@ class PairSums:
 
     pairs: Pairs = "all"
     direct_up_to: int = DIRECT_UP_TO
-    both: Both = one_after_the_other
+    both: Both = field(default=one_after_the_other, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
