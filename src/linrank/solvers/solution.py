@@ -144,9 +144,10 @@ class Journal:
         """What is known where no step lowers the objective.
 
         That is the limit of float64, and so the minimum, where what is left of the gradient, `least`, is within the
-        rounding of its sums, or the `gap` is within that of the value. Anywhere else it is a failure.
+        rounding of its sums, or the gap, the point's own or a smaller `gap`, is within that of the value. Anywhere else
+        it is a failure.
         """
-        if gap <= _ROUNDING * abs(point.value) or (np.abs(least) <= point.gradient_rounding()).all():
+        if min(gap, point.gap()) <= _ROUNDING * abs(point.value) or (np.abs(least) <= point.gradient_rounding()).all():
             return self.solution("no step lowers the objective: the limit of float64", converged=True)
         return self.solution("no step lowers the objective, though it is not at its minimum; scale the features")
 
