@@ -183,7 +183,7 @@ def test_a_step_becomes_a_model(tmp_path):
         ({"smallest": 2.0}, "a share below 1"),
         ({"l1_ratio": 0.0}, "l1_ratio=0.0"),
         ({"penalty": "l0"}, "penalty='l0'"),
-        ({"penalty": "mcp", "l1_ratio": 0.5}, "takes neither costs nor l1_ratio"),
+        ({"penalty": "mcp", "l1_ratio": 0.5}, "takes neither costs, nor l1_ratio, nor bounds"),
         ({"cv": 3, "eval_set": (DATA.features, DATA.labels)}, "not both"),
         ({"measure": "ndgc@10"}, "ndcg"),
     ],

@@ -149,7 +149,7 @@ def test_a_start_in_the_ball_is_used_and_one_outside_is_scaled_to_its_border():
 
 
 def test_a_penalty_that_is_no_ball_is_refused():
-    with pytest.raises(LinrankError, match="an L1 ball"):
+    with pytest.raises(LinrankError, match="must be an L1Ball"):
         FrankWolfe().minimize(objective_of(DATA, 1.0).with_penalty(L2()))
 
 

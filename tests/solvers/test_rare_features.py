@@ -84,7 +84,7 @@ def test_a_feature_the_sample_does_not_contain_gets_its_weight(monkeypatch, layo
     assert kind != "in one document" or not any(
         block.first_row <= BEST < block.first_row + block.n_documents for block, _ in objective.data.sample(200).blocks
     )
-    solution = ProximalNewton(1e-10).minimize(objective)
+    solution = ProximalNewton(1e-12).minimize(objective)
     assert solution.converged
     assert solution.weights[-1] != 0.0
     assert np.abs(objective.at(solution.weights).least_subgradient).max() <= 1e-3 * 0.1

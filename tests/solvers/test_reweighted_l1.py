@@ -144,5 +144,5 @@ def test_data_without_pairs_has_zero_weights():
 
 def test_a_penalty_that_is_not_concave_is_refused():
     for penalty in (L1(1.0), L2()):
-        with pytest.raises(LinrankError, match="a concave penalty is wanted"):
+        with pytest.raises(LinrankError, match="must be a concave one"):
             ReweightedL1().minimize(LOSS.with_penalty(penalty))

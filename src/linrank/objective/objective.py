@@ -31,8 +31,9 @@ class RankingObjective:
     """f(w) = penalty(w) + C x (sum of the loss over all queries at the scores X w).
 
     A feature that is the same in all documents of each query changes no loss, and only adds to the penalty: it has
-    neither slope nor curvature, and a solver that starts from `start` never gives it a weight. That is settled here,
-    for all of them: computed, the slope would be a sum of numbers that cancel but for rounding.
+    neither slope nor curvature, and a solver that starts from `start` gives it no weight but one that the penalty pulls
+    it to. That is settled here, for all of them: computed, the slope would be a sum of numbers that cancel but for
+    rounding.
     """
 
     loss: PairLoss

@@ -118,7 +118,11 @@ class WeightPenalty:
     @property
     def is_smooth(self) -> bool:
         """Whether it has neither corners nor bounds."""
-        return not np.any(self.thresholds) and _all_equal(self.lower, -np.inf) and _all_equal(self.upper, np.inf)
+        return not (np.any(self.thresholds) or self.is_bounded)
+
+    @property
+    def is_bounded(self) -> bool:
+        return not (_all_equal(self.lower, -np.inf) and _all_equal(self.upper, np.inf))
 
     def value(self, weights: Vector) -> float:
         """P at weights within the bounds."""
@@ -216,9 +220,10 @@ def Toward(weights: Vector, strength: float = 1.0) -> WeightPenalty:
 
 def Bounds(lower: Any = -np.inf, upper: Any = np.inf) -> WeightPenalty:
     """0 where lower_j <= w_j <= upper_j, and not allowed elsewhere."""
-    return WeightPenalty() + WeightPenalty(
-        lower=np.asarray(lower, dtype=np.float64)[()], upper=np.asarray(upper, dtype=np.float64)[()]
-    )
+    least, most = (np.asarray(side, dtype=np.float64)[()] for side in (lower, upper))
+    if np.any(np.isnan(least)) or np.any(np.isnan(most)) or np.any(least == np.inf) or np.any(most == -np.inf):
+        raise LinrankError("a bound is no number; use a finite one, or -inf below and inf above for none.")
+    return WeightPenalty() + WeightPenalty(lower=least, upper=most)
 
 
 def _all_equal(values: Each, value: float) -> bool:

@@ -39,7 +39,10 @@ class TruncatedGradient(Solver):
     max_seconds: float = np.inf
 
     def refuses(self, objective: RankingObjective) -> str | None:
-        return wants_smooth_loss(objective) or wants_weight_penalty(objective)
+        reason = wants_smooth_loss(objective) or wants_weight_penalty(objective)
+        if reason is None and objective.weight_penalty.is_bounded:
+            return "truncation knows no bounds. Use solver='proximal-newton'."
+        return reason
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         # What is not finite is refused where it is noted.
