@@ -232,17 +232,17 @@ def test_completion_is_a_script_of_its_shell(scripts, shell):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["linrank", "tr"], {"train"}),
-        (["linrank", "co"], {"convert", "compare", "completion"}),
-        (["linrank", "train", "--val"], {"--validate"}),
-        (["linrank", "train", "data.txt", "m.json", "--max-"], {"--max-iter", "--max-seconds"}),
-        (["linrank", "train", "--loss", ""], {"squared_hinge", "hinge"}),
-        (["linrank", "train", "--loss", "=", "sq"], {"squared_hinge"}),
-        (["linrank", "train", "--loss", "="], {"squared_hinge", "hinge"}),
-        (["linrank", "train", "--penalty", "l"], {"l1", "l2"}),
-        (["linrank", "completion", ""], {"bash", "zsh", "fish"}),
-        (["linrank", "train", "da"], set()),
-        (["linrank", "train", "--validate", "da"], set()),
+        (["linrank", "tr"], ["train"]),
+        (["linrank", "co"], ["convert", "compare", "completion"]),
+        (["linrank", "train", "--val"], ["--validate"]),
+        (["linrank", "train", "data.txt", "m.json", "--max-"], ["--max-iter", "--max-seconds"]),
+        (["linrank", "train", "--loss", ""], ["squared_hinge", "hinge"]),
+        (["linrank", "train", "--loss", "=", "sq"], ["squared_hinge"]),
+        (["linrank", "train", "--loss", "="], ["squared_hinge", "hinge"]),
+        (["linrank", "train", "--penalty", "l"], ["l1", "l2"]),
+        (["linrank", "completion", ""], ["bash", "zsh", "fish"]),
+        (["linrank", "train", "da"], []),
+        (["linrank", "train", "--validate", "da"], []),
     ],
     ids=" ".join,
 )
@@ -252,7 +252,7 @@ def test_bash_completes(scripts, tmp_path, words, expected):
     done = subprocess.run(
         ["bash", "-c", f"{scripts['bash']}\n{question}"], capture_output=True, text=True, check=True, cwd=tmp_path
     )
-    assert set(done.stdout.split()) == expected
+    assert set(done.stdout.split()) == set(expected)
     assert done.stderr == ""
     # Where there are no words, bash is told to complete file names.
     told = subprocess.run(
