@@ -20,10 +20,10 @@ from figures import SHARED, save, subplots
 from ranksvm import mslr_like, seconds_of_a_read
 
 from linrank import RankSVM, make_ranking, read
+from linrank.duals import factored_dual_kernels as kernels
+from linrank.duals.factored_dual import FactoredDual, FactoredObjective, mark_documents, random_start
 from linrank.estimators.fac_rank_svm import FacRankSVM
 from linrank.measures import MAP, NDCG, evaluate
-from linrank.solvers import factored_dual_kernels as kernels
-from linrank.solvers.factored_dual import FactoredDual, FactoredObjective, mark_documents, random_start
 
 RUNS = 7
 MEASURES = [MAP, NDCG @ 1, NDCG @ 3, NDCG @ 5]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from figures import datasets, save, subplots
 
-from linrank.experiments.figures.ranksvm import curves, draw_curves
+from linrank.papers.figures.ranksvm import curves, draw_curves
 
 if __name__ == "__main__":
     data = datasets()

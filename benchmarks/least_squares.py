@@ -21,7 +21,8 @@ from ranksvm import mslr_like, seconds_of_a_read
 
 from linrank import RankSVMCV, make_ranking, read
 from linrank.dataset.query_blocks import cut_into_blocks
-from linrank.estimators.gdm import EGDM, GDM
+from linrank.estimators.egdm import EGDM
+from linrank.estimators.gdm import GDM
 from linrank.estimators.pairwise_ridge import DEFAULT_GAMMAS, PairwiseRidge, PairwiseRidgeCV
 from linrank.executors.local import Threads
 from linrank.measures import MAP, NDCG
@@ -29,7 +30,8 @@ from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.heavy_ball import STREAM_MOMENTUM, HeavyBall, Rates, StochasticHeavyBall, Stream, power_iteration
+from linrank.online.heavy_ball import STREAM_MOMENTUM, StochasticHeavyBall, Stream
+from linrank.solvers.heavy_ball import HeavyBall, Rates, power_iteration
 from linrank.solvers.normal_equations import GramRidge, NormalEquations
 from linrank.solvers.ridge_cg import RidgeCG
 
@@ -380,7 +382,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from linrank import make_ranking
-from linrank.estimators.gdm import EGDM
+from linrank.estimators.egdm import EGDM
 from linrank.estimators.pairwise_ridge import PairwiseRidge
 rows, n_threads = {rows}, {threads}
 made, _ = make_ranking(1, rows, 47_000, density=75 / 47_000, levels=2, dtype="float32")

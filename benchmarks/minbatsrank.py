@@ -17,7 +17,8 @@ from ranksvm import mslr_like, seconds_of_a_read
 
 from linrank import make_ranking
 from linrank.estimators.min_bat_s_rank import MinBatSRank
-from linrank.solvers.ftrl import FTRL, FTRLState, QueriesByLabel
+from linrank.online.ftrl import FTRL, FTRLState
+from linrank.online.queries_by_label import QueriesByLabel
 
 RUNS = 7
 

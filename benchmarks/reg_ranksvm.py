@@ -18,10 +18,10 @@ import numpy as np
 from figures import save, subplots
 
 from linrank import RankSVM, make_ranking, read
-from linrank.analysis import low_rank
+from linrank.duals import nuclear_dual
+from linrank.duals.low_rank import low_rank
 from linrank.estimators.reg_rank_svm import RegRankSVM
 from linrank.measures import MAP, evaluate, paired_t_test, parse_measures
-from linrank.solvers import nuclear_dual
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ("OHSUMED", "MQ2008")

@@ -29,13 +29,17 @@ STAGES = [
     "executors",
     "objective",
     "solvers",
+    "online",
+    "boosting",
     "model",
+    "duals",
+    "analysis",
     "wanted_weights",
     "explaining",
     "measures",
-    "analysis",
     "estimators",
     "experiments",
+    "papers",
     "exporting",
 ]
 TOP = ["warmup", "cli", "__init__", "__main__"]

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import linrank
-from linrank.experiments.published import PAPERS
+from linrank.papers.published import PAPERS
 
 ROOT = Path(__file__).resolve().parents[1]
 CITING = (ROOT / "docs" / "citing.md").read_text()

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from linrank.dataset.synthetic import make_ranking
     from linrank.errors import DataFormatError, LinrankError
     from linrank.estimators.ada_rank import AdaRank
+    from linrank.estimators.egdm import EGDM
     from linrank.estimators.fac_rank_svm import FacRankSVM
     from linrank.estimators.fenchel_rank import FenchelRank
-    from linrank.estimators.gdm import EGDM, GDM
+    from linrank.estimators.gdm import GDM
     from linrank.estimators.lambda_mart import LightGBMRanker, XGBoostRanker
+    from linrank.estimators.lambda_rank import LambdaRank
     from linrank.estimators.linear_svr import LinearSVRRanker
     from linrank.estimators.list_net import ListNet
     from linrank.estimators.mcp_rank import MCPRank
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from linrank.estimators.ndcg_reduction import NDCGReduction
     from linrank.estimators.pairwise_ridge import PairwiseRidge, PairwiseRidgeCV
     from linrank.estimators.query_k_fold import QueryKFold
-    from linrank.estimators.rank_net import LambdaRank, RankNet
+    from linrank.estimators.rank_net import RankNet
     from linrank.estimators.rank_svm import RankSVM
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.estimators.ranking_scorer import ranking_scorer
@@ -48,13 +50,13 @@ _HOMES = {
     "AdaRank": "estimators.ada_rank",
     "Comparison": "experiments.compare",
     "DataFormatError": "errors",
-    "EGDM": "estimators.gdm",
+    "EGDM": "estimators.egdm",
     "FacRankSVM": "estimators.fac_rank_svm",
     "FenchelRank": "estimators.fenchel_rank",
     "FixedWeights": "estimators.simple_rankers",
     "GDM": "estimators.gdm",
     "GradientBoostedTrees": "estimators.tree_rankers",
-    "LambdaRank": "estimators.rank_net",
+    "LambdaRank": "estimators.lambda_rank",
     "LightGBMRanker": "estimators.lambda_mart",
     "LinearModel": "model",
     "LinearSVRRanker": "estimators.linear_svr",

@@ -15,13 +15,14 @@ from linrank.dataset.scaling import fit_scaling
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
 from linrank.estimators.ada_rank import AdaRank
+from linrank.estimators.egdm import EGDM
 from linrank.estimators.fac_rank_svm import FacRankSVM
-from linrank.estimators.gdm import EGDM
+from linrank.estimators.lambda_rank import LambdaRank
 from linrank.estimators.linear_svr import LinearSVRRanker
 from linrank.estimators.list_net import ListNet
 from linrank.estimators.min_bat_s_rank import MinBatSRank
 from linrank.estimators.pairwise_ridge import PairwiseRidge
-from linrank.estimators.rank_net import LambdaRank, RankNet
+from linrank.estimators.rank_net import RankNet
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.reg_rank_svm import RegRankSVM
 from linrank.estimators.rs_rank import RSRank

@@ -9,7 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrank import LinrankError, make_ranking, read
 from linrank.estimators import pairwise_ridge
-from linrank.estimators.gdm import EGDM, GDM
+from linrank.estimators.egdm import EGDM
+from linrank.estimators.gdm import GDM
 from linrank.estimators.pairwise_ridge import PairwiseRidge, PairwiseRidgeCV
 from linrank.measures import NDCG
 from linrank.objective import placement

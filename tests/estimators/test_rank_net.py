@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrank import LinrankError, RankSVM, make_ranking, read
-from linrank.estimators.rank_net import LambdaRank, RankNet
+from linrank.estimators.lambda_rank import LambdaRank
+from linrank.estimators.rank_net import RankNet
 from linrank.executors.local import Threads
 from linrank.measures import NDCG
 from linrank.objective.logistic_pairs import NDCGWeightedLogistic
@@ -259,7 +260,7 @@ def test_ctrl_c_returns_at_once_and_leaves_the_best_point():
     script = textwrap.dedent("""
         import numpy as np, os, signal
         from linrank import make_ranking
-        from linrank.estimators.rank_net import LambdaRank
+        from linrank.estimators.lambda_rank import LambdaRank
         data, _ = make_ranking(300, 20, 10)
         def press(line):
             if line.number == 1:

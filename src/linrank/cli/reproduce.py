@@ -39,8 +39,8 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> None:
     from linrank.experiments.contenders import contender
-    from linrank.experiments.reproduction import DATA, find_data, plans, summary
     from linrank.experiments.results import Results
+    from linrank.papers.reproduction import DATA, find_data, plans, summary
 
     papers = arguments.paper or list(_PAPERS)
     for name in arguments.data or ():
@@ -64,7 +64,7 @@ def run(arguments: Namespace) -> None:
         file.write(text)
     console().print(text)
     if not arguments.no_figures:
-        from linrank.experiments.figures import draw_figures
+        from linrank.papers.figures import draw_figures
 
         for place in draw_figures(papers, found, results, out / "figures"):
             console().print(f"figure: {place}")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.boosting import Boosting, Round, WeakRankers
 from linrank.dataset.features import as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
@@ -20,8 +21,6 @@ from linrank.estimators.base import LinearRanker
 from linrank.estimators.settings import check_limits
 from linrank.measures import Measure, parse_measure
 from linrank.memory import memory_bytes
-from linrank.solvers import adarank
-from linrank.solvers.adarank import Round, WeakRankers
 
 # One number a feature, direction and query is kept; more than this (8 GB) is refused.
 _MOST_NUMBERS = 1 << 30
@@ -117,7 +116,7 @@ class AdaRank(LinearRanker):
         measure, signs = in_any_order(parse_measure(self.measure)), signs_of(self.direction)
         dataset = repeated(dataset)
         alone = SingleFeatures.of(dataset, measure, signs, self.n_threads)
-        boosted = adarank.AdaRank(self.max_iter, self.tol).boost(
+        boosted = Boosting(self.max_iter, self.tol).boost(
             WeakRankers(alone.table, alone.scores_of),
             alone.measured,
             alone.query_weights,

@@ -127,7 +127,7 @@ METHODS: dict[str, Method] = {
         "gdm", "GDM", "least squares over pairs + gamma w.w / 2, fixed rate and momentum", _GAMMA, in_groups=False
     ),
     "egdm": Method(
-        "gdm", "EGDM", "least squares over pairs + gamma w.w / 2, rate and momentum from eigenvalues", _GAMMA
+        "egdm", "EGDM", "least squares over pairs + gamma w.w / 2, rate and momentum from eigenvalues", _GAMMA
     ),
     "ridge": Method("pairwise_ridge", "PairwiseRidge", "least squares over pairs + gamma w.w / 2, exactly", _GAMMA),
     "fac-ranksvm": Method(
@@ -158,7 +158,7 @@ METHODS: dict[str, Method] = {
         "rank_net", "RankNet", "sum over all pairs of log(1 + exp(-w.(x_i - x_j)))", {"C": _powers(*range(-16, 1, 2))}
     ),
     "lambdarank": Method(
-        "rank_net",
+        "lambda_rank",
         "LambdaRank",
         "ranknet's pairs weighed by their change of NDCG",
         {"C": (0.01, 0.1, 1.0, 10.0)},

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.duals.factored_dual import FactoredDual, FactoredObjective
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_count, check_limits, check_positive
 from linrank.executors.local import Threads
-from linrank.solvers.factored_dual import FactoredDual, FactoredObjective
 from linrank.solvers.solution import Iteration, Solution, Watch
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.with_constant import WithConstant
 from linrank.errors import LinrankError
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_choice, check_limits, check_not_negative, check_positive
@@ -18,7 +19,7 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.objective.pointwise_losses import EpsilonInsensitive, SquaredEpsilonInsensitive, WithConstant
+from linrank.objective.pointwise_losses import EpsilonInsensitive, SquaredEpsilonInsensitive
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.smoothed_newton import SmoothedNewton
 from linrank.solvers.solution import Iteration, Solution, Watch

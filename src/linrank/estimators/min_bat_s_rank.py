@@ -16,7 +16,8 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.base import LinearRanker
 from linrank.estimators.settings import check_count, check_kinds, check_not_negative, check_positive
-from linrank.solvers.ftrl import FTRL, FTRLState, QueriesByLabel
+from linrank.online.ftrl import FTRL, FTRLState
+from linrank.online.queries_by_label import QueriesByLabel
 
 
 @dataclass(frozen=True, slots=True)

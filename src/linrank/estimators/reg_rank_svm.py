@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.duals.nuclear_dual import NuclearDual, NuclearSolution
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_limits, check_not_negative, check_positive
 from linrank.executors.local import Threads
@@ -13,7 +14,6 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.nuclear_dual import NuclearDual, NuclearSolution
 from linrank.solvers.solution import Iteration, Solution, Watch
 
 

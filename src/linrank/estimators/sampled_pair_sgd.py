@@ -12,8 +12,8 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.base import LinearRanker
 from linrank.estimators.settings import check_choice, check_count, check_positive
-from linrank.solvers.ftrl import QueriesByLabel
-from linrank.solvers.sampled_pairs import SampledPairs, Stretch
+from linrank.online.queries_by_label import QueriesByLabel
+from linrank.online.sampled_pairs import SampledPairs, Stretch
 
 _FORMULAS = {"hinge": "max(0, 1 - w.(x_i - x_j))", "logistic": "log(1 + exp(-w.(x_i - x_j)))"}
 _MEANS = {"pairs": "mean over pairs", "queries": "mean over queries of the mean over their pairs"}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, Vector
-from linrank.dataset.features import Features
+from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.duality import ConvexDual, Dual, QuadraticDual
 from linrank.objective.pair_losses import LossAtScores
@@ -103,50 +102,3 @@ def _beyond_the_tube(scores: Vector, block: QueryBlock, epsilon: float) -> tuple
 
 def _weights(block: QueryBlock) -> Vector:
     return block.document_weights * np.repeat(block.query_weights, np.diff(block.query_starts))
-
-
-@dataclass(frozen=True, slots=True)
-class WithConstant:
-    """Features and one more that is 1 in every row, for an intercept: it is not stored, and nothing is copied."""
-
-    features: Features
-
-    @property
-    def n_rows(self) -> int:
-        return self.features.n_rows
-
-    @property
-    def n_features(self) -> int:
-        return self.features.n_features + 1
-
-    @property
-    def n_bytes(self) -> int:
-        return self.features.n_bytes
-
-    def rows(self, start: int, stop: int) -> WithConstant:
-        return WithConstant(self.features.rows(start, stop))
-
-    def take(self, rows: Offsets) -> WithConstant:
-        return WithConstant(self.features.take(rows))
-
-    def product(self, weights: Vector, scores: Vector) -> Vector:
-        self.features.product(weights[:-1], scores)
-        scores += weights[-1]
-        return scores
-
-    def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
-        self.features.transposed_product(slopes, total[:-1])
-        total[-1] += np.sum(slopes)
-        return total
-
-    def transposed_square_product(self, slopes: Vector, total: Vector) -> Vector:
-        self.features.transposed_square_product(slopes, total[:-1])
-        total[-1] += np.sum(slopes)
-        return total
-
-    def magnitudes(self) -> WithConstant:
-        return WithConstant(self.features.magnitudes())
-
-    def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
-        whole = np.column_stack([self.features.to_dense(), np.ones(self.n_rows)])
-        return whole if columns is None else whole[:, columns]

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.dataset.query_blocks import QueryBlock
 from linrank.errors import LinrankError
 from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.objective.pair_losses import LossAtScores
 from linrank.solvers.solution import Journal, Solution, Watch
 from linrank.solvers.solver import wants_smooth_penalty
 
@@ -26,10 +24,6 @@ _LARGEST_RATIO = 1e20
 # Differences of gradients prove something only where they are well above the rounding of the gradients.
 _TRUSTED = 1e-11
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
-# The weights are averaged as they go, the t-th by (1 + _RECENT) / (t + _RECENT): the first ones fade away.
-_RECENT = 4
-# It is the averaging that helps; momenta from 0 to 0.9 change the result by a factor of two at most, either way.
-STREAM_MOMENTUM = 0.5
 
 
 def wants_least_squares(objective: RankingObjective) -> str | None:
@@ -279,66 +273,3 @@ class _Descent:
         known, gamma = self.eigenvalues.smallest, self.point.objective.weight_penalty.strength
         if known > gamma and proved < _PROVED * known:
             self._begin(self.point, replace(self.eigenvalues, smallest=max(gamma, _BEYOND * proved)))
-
-
-@dataclass(eq=False)
-class Stream:
-    """All that the stochastic method remembers between blocks; `average` is what it has learnt."""
-
-    weights: Vector
-    velocity: Vector
-    average: Vector
-    blocks: int = 0
-    mass: float = 0.0
-    """Of all documents so far; it is what the data's share of the gradient is divided by, and gamma's too."""
-    squared_curvatures: float = 0.0
-    learning_rate: float = 0.0
-
-    @classmethod
-    def starting_at(cls, weights: Vector) -> Stream:
-        return cls(weights.copy(), np.zeros_like(weights), weights.copy())
-
-
-@dataclass(frozen=True)
-class StochasticHeavyBall:
-    """A step of gradient descent with momentum for every block of queries, averaged: eGDM on a stream.
-
-    Follows the mean over the documents seen so far of F. eGDM's rates are right only where every step sees the same
-    Hessian, and diverge on blocks. In place of the power iteration each block tells the curvature along its own
-    gradient, |H_b g| / |g|, by a second product while it is in cache. The learning rate is one over the root mean
-    square of these, and never more than two over the block's own: beyond that a step makes its own block worse.
-    """
-
-    loss: LeastSquares
-    gamma: float
-    momentum: float = STREAM_MOMENTUM
-
-    def learn(self, stream: Stream, block: QueryBlock) -> float:
-        """Take one step; return the block's loss before it."""
-        scores = block.features.product(stream.weights, np.empty(block.n_documents))
-        at = self.loss.at(scores, block)
-        mass = self.loss.mass(block)
-        if mass == 0.0:
-            return 0.0
-        stream.blocks += 1
-        stream.mass += mass
-        # Every block is divided by the mean mass, not by its own: documents count alike whatever block they are in.
-        share, gamma = stream.mass / stream.blocks, self.gamma / stream.mass
-        gradient = block.features.transposed_product(at.slopes, np.zeros(len(stream.weights))) / share
-        gradient += gamma * stream.weights
-        curvature = self._curvature_along(gradient, block, at) / share
-        stream.squared_curvatures += curvature**2
-        usual = float(np.sqrt(stream.squared_curvatures / stream.blocks))
-        stream.learning_rate = 1.0 / (max(usual, 0.5 * curvature) + gamma)
-        stream.velocity *= self.momentum
-        stream.velocity -= (1.0 - self.momentum) * stream.learning_rate * gradient
-        stream.weights += stream.velocity
-        stream.average += (stream.weights - stream.average) * ((1.0 + _RECENT) / (stream.blocks + _RECENT))
-        return at.value
-
-    def _curvature_along(self, gradient: Vector, block: QueryBlock, at: LossAtScores) -> float:
-        length = float(np.linalg.norm(gradient))
-        if length == 0.0 or at.curvature is None:
-            return 0.0
-        curved = at.curvature.product(block.features.product(gradient, np.empty(block.n_documents)))
-        return float(np.linalg.norm(block.features.transposed_product(curved, np.zeros(len(gradient))))) / length

@@ -1,0 +1,54 @@
+"""Sun et al., Figures 1 to 5: NDCG at each cut-off beside the rivals', and what truncation costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from linrank.drawing import OURS, THEIRS, draw
+from linrank.experiments.folds import Fold
+from linrank.experiments.results import Results
+from linrank.papers.figures import minbatsrank
+
+
+def ndcg_by_cutoff(data: str, folds: Sequence[Fold], results: Mapping[str, Results], out: Path) -> Path | None:
+    """Figures 1 and 2."""
+    return minbatsrank.ndcg_by_cutoff(
+        data,
+        folds,
+        results,
+        out,
+        methods=("lambdarank", "adarank", "listnet", "rsrank"),
+        measure="ndcg",
+        file="rsrank-figures-1-and-2-{data}.svg",
+    )
+
+
+def against_truncation(
+    data: str,
+    folds: Sequence[Fold],  # noqa: ARG001
+    results: Mapping[str, Results],
+    out: Path,
+) -> Path | None:
+    """Figures 3 to 5: NDCG and number of features against the strength of the truncation, on the validation parts."""
+    on_folds = results.get("five folds")
+    if on_folds is None or "rsrank" not in on_folds.complete():
+        return None
+    tried = [result.tried for result in on_folds.of("rsrank")]
+    strengths = [candidate["settings"]["l1"] for candidate in tried[0]]
+    means = [sum(fold[place]["validation"] for fold in tried) / len(tried) for place in range(len(strengths))]
+    sizes = [sum(fold[place]["n_features"] for fold in tried) / len(tried) for place in range(len(strengths))]
+
+    def drawing(figure: Any) -> None:
+        left, right = figure.subplots(1, 2)
+        left.plot(strengths, means, "o-", color=OURS)
+        left.set(xlabel="l1 (the paper's g)", ylabel=f"{on_folds.plan.protocol.select}, validation", title=data)
+        right.plot(strengths, sizes, "s-", color=THEIRS)
+        right.set(xlabel="l1 (the paper's g)", ylabel="features with a weight")
+        for axes in (left, right):
+            axes.set_xscale("log", base=2)
+
+    place = out / f"rsrank-figures-3-to-5-{data}.svg"
+    draw(place, drawing, width=8)
+    return place

@@ -1,0 +1,304 @@
+"""The papers' tables again, on the data that is there: ours beside what they printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linrank.duals.low_rank import low_rank
+from linrank.errors import LinrankError
+from linrank.experiments.comparison import JobResult, Protocol
+from linrank.experiments.contenders import Contender
+from linrank.experiments.folds import Fold, Part, find_folds
+from linrank.experiments.results import Plan, Results
+from linrank.experiments.tables import markdown
+from linrank.model import LinearModel
+from linrank.papers.published import PAPERS, PROTOCOL, PublishedResult, published
+
+# Where each data set's download has its folds, from the folder that holds them all; and how its files begin.
+LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
+    "OHSUMED": (("OHSUMED", ""), ("Ohsumed", "")),
+    "MQ2007": (("MQ2007", ""),),
+    "MQ2008": (("MQ2008", ""),),
+    "MQ2007-list": (("MQ2007-list", ""),),
+    "MQ2008-list": (("MQ2008-list", ""),),
+    "MSLR-WEB10K": (("MSLR-WEB10K", ""),),
+    "MSLR-WEB30K": (("MSLR-WEB30K", ""),),
+    "Yahoo-LTRC1": (("Yahoo-LTRC1", "set1."), ("ltrc_yahoo", "set1."), ("Yahoo", "set1.")),
+    "Yahoo-LTRC2": (("Yahoo-LTRC2", "set2."), ("ltrc_yahoo", "set2."), ("Yahoo", "set2.")),
+    **{
+        f"{task.upper()}{year}": (
+            (f"{task.upper()}{year}", ""),
+            (f"{year}_{task}_dataset", ""),
+            (f"Gov/QueryLevelNorm/{year}_{task}_dataset", ""),
+        )
+        for task in ("td", "hp", "np")
+        for year in (2003, 2004)
+    },
+}
+# One query without a validation part: figures are drawn from it, and nothing is chosen on it.
+_ONE_QUERY = "RCV1"
+DATA = (*LAYOUTS, _ONE_QUERY)
+# The features of these are not scaled when they are downloaded, and the paper scales them to 0 … 1.
+_SCALED = ("MSLR-WEB10K", "MSLR-WEB30K", "Yahoo-LTRC1", "Yahoo-LTRC2")
+
+_CUTOFFS = range(1, 11)
+_SHOWN = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
+MEASURES = (
+    *(f"ndcg@{k}" for k in _CUTOFFS),
+    *(f"ndcg(letor)@{k}" for k in _CUTOFFS),
+    "map",
+    "mean_ndcg",
+    "pairwise_accuracy",
+)
+# Relevance is a position in a list there, and 2^y is too large a number.
+_LISTS = ("MQ2007-list", "MQ2008-list")
+_SETTING = re.compile(r"(\w+)=([\d.]+)")
+_TREES = re.compile(r"([\d,]+) trees")
+# The paper's names where ours is another.
+_ALIASES = {"lambdamart": "lightgbm"}
+# Where a table varies other settings the rest are our defaults, but for the C that the paper's range begins with.
+_HELD = {"reg-ranksvm": {"C": 0.1}}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A comparison that stands beside some tables: its folds, what it chooses by, which printed figures it answers.
+
+    `also` are methods that are compared for a paper though it prints nothing of them.
+    """
+
+    name: str
+    select: str
+    answers: Callable[[PublishedResult], bool]
+    first_fold: bool = False
+    fewest: bool = False
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+_SPARSE = (
+    "ranksvm",
+    "ranksvm-l1",
+    "sparserank",
+    "fenchelrank",
+    "mcprank",
+    "minbatsrank",
+    "minbatsrank-nonfea",
+    "rsrank",
+)
+STUDIES = (
+    Study(
+        "five folds",
+        "ndcg@10",
+        lambda result: result.paper != "ranksvm" and "fold 1" not in result.note,
+        also={
+            "minbatsrank": (*_SPARSE, "listnet", "ranksvm-hinge"),
+            "rsrank": ("lambdarank", "adarank", "listnet", "rsrank"),
+            "low-rank": ("ranksvm", "ranksvm-hinge", "fac-ranksvm", "reg-ranksvm"),
+        },
+    ),
+    Study(
+        "five folds, fewest features",
+        "ndcg@10",
+        lambda result: False,  # noqa: ARG005
+        fewest=True,
+        also={"minbatsrank": _SPARSE},
+    ),
+    Study("first fold", "map", lambda result: result.paper != "ranksvm" and "fold 1" in result.note, first_fold=True),
+    # Lee & Lin choose C for each measure by itself, and report the first fold.
+    Study(
+        "first fold, by NDCG",
+        "mean_ndcg",
+        lambda result: result.paper == "ranksvm" and "by NDCG" in result.note,
+        first_fold=True,
+    ),
+    Study(
+        "first fold, by pairs",
+        "pairwise_accuracy",
+        lambda result: result.paper == "ranksvm" and "by NDCG" not in result.note,
+        first_fold=True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A printed figure, and ours: the mean and the standard deviation over folds, or None where we have none."""
+
+    printed: PublishedResult
+    ours: float | None
+    spread: float | None
+
+
+def find_data(root: str | Path, names: Sequence[str] = DATA) -> dict[str, list[Fold]]:
+    """The data sets that are in a folder, with their folds."""
+    found = {}
+    for name in names:
+        for folder, prefix in LAYOUTS.get(name, ()):
+            place = Path(root) / folder
+            if place.is_dir():
+                found[name] = find_folds(place, prefix=prefix)
+                break
+    if _ONE_QUERY in names and (rcv1 := _rcv1(Path(root) / _ONE_QUERY)) is not None:
+        found[_ONE_QUERY] = [rcv1]
+    if not found:
+        raise LinrankError(
+            f"{root}: holds none of the papers' data. Put a download's folder in it, such as OHSUMED or MQ2008 with "
+            "Fold1 … Fold5."
+        )
+    return found
+
+
+def plans(
+    data: str, folds: Sequence[Fold], papers: Sequence[str], contenders: Mapping[str, Contender]
+) -> Iterator[tuple[Study, Plan]]:
+    """The comparisons that the papers' tables of a data set ask for, with the methods there are."""
+    printed = [result for paper in papers for result in published(paper, data) if data != _ONE_QUERY]
+    for study in STUDIES:
+        wanted = dict.fromkeys(_contender_name(result) for result in printed if study.answers(result))
+        if data != _ONE_QUERY:
+            wanted |= dict.fromkeys(method for paper in papers for method in study.also.get(paper, ()))
+        chosen = [made for name in wanted if (made := _contender(name, contenders)) is not None]
+        if not chosen:
+            continue
+        measures = ("pairwise_accuracy",) if data in _LISTS else MEASURES
+        select = "pairwise_accuracy" if data in _LISTS else study.select
+        protocol = Protocol(measures, select, "min-max" if data in _SCALED else "none", study.fewest)
+        names = [contender.name for contender in chosen]
+        baseline = next((name for name in ("ranksvm", "ranksvm-hinge") if name in names), names[0])
+        used = tuple(folds[:1] if study.first_fold else folds)
+        yield study, Plan(used, tuple(chosen), protocol, baseline, f"{data}, {study.name}")
+
+
+def beside(paper: str, data: str, results: Mapping[str, Results]) -> list[Beside]:
+    """Every printed figure of a paper on a data set, with ours from the study that answers it."""
+    made = []
+    for printed in published(paper, data):
+        study = next((study for study in STUDIES if study.name in results and study.answers(printed)), None)
+        ours = None if study is None else _our_values(printed, results[study.name])
+        mean = None if not ours else float(np.mean(ours))
+        spread = float(np.std(ours, ddof=1)) if ours and len(ours) > 1 else None
+        made.append(Beside(printed, mean, spread))
+    return made
+
+
+def table_texts(paper: str, rows: Sequence[Beside]) -> Iterator[tuple[str, str]]:
+    """For each table of a paper on a data set its heading, and Markdown with the printed figure before ours."""
+    tables: dict[str, list[Beside]] = {}
+    for row in rows:
+        tables.setdefault(row.printed.table, []).append(row)
+    for table, cells in tables.items():
+        measures = list(dict.fromkeys(cell.printed.measure for cell in cells))
+        lines = ["| | " + " | ".join(measures) + " |", "|---|" + "---:|" * len(measures)]
+        by_row: dict[str, dict[str, Beside]] = {}
+        for cell in cells:
+            label = cell.printed.method + (f" ({cell.printed.note})" if cell.printed.note else "")
+            by_row.setdefault(label, {})[cell.printed.measure] = cell
+        for label, of_row in by_row.items():
+            shown = [_cell(of_row[measure]) if measure in of_row else "" for measure in measures]
+            lines.append(f"| {label} | " + " | ".join(shown) + " |")
+        yield f"{paper}, {table}: {cells[0].printed.data}", "\n".join(lines)
+
+
+def summary(papers: Sequence[str], found: Mapping[str, Mapping[str, Results]]) -> str:
+    """All tables as one Markdown text: our leaderboards, then the papers', printed / ours, and how protocols differ."""
+    parts = []
+    for data, results in found.items():
+        for study in STUDIES[:2]:
+            if study.name in results:
+                parts += [f"## {data}, {study.name}", markdown(results[study.name], _SHOWN).rstrip()]
+    for paper in papers:
+        texts = [
+            f"### {heading}\n\n{text}"
+            for data, results in found.items()
+            for heading, text in table_texts(paper, beside(paper, data, results))
+        ]
+        if texts:
+            parts += [f"## {PAPERS[paper]}", PROTOCOL[paper], *texts]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rcv1(folder: Path) -> Fold | None:
+    """Reuters RCV1 as LIBSVM's page has it: rcv1_train.binary and rcv1_test.binary, unpacked, without qid."""
+    options = {"one_query": True}
+    parts = [Part(str(folder / f"rcv1_{part}.binary"), options=options) for part in ("train", "test")]
+    return Fold("RCV1", parts[0], parts[1], parts[1]) if all(Path(part.path).exists() for part in parts) else None
+
+
+def _cell(cell: Beside) -> str:
+    printed = _shown(cell.printed.value)
+    if cell.printed.spread is not None:
+        printed += f" ± {cell.printed.spread:.3f}"
+    if cell.ours is None:
+        return f"{printed} / -"
+    return f"{printed} / **{_shown(cell.ours)}**" + ("" if cell.spread is None else f" ± {cell.spread:.3f}")
+
+
+def _shown(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 1 and value != int(value) else f"{value:.6g}"
+
+
+def _settings(result: PublishedResult) -> dict[str, float]:
+    """What the note says the method was set to, by our names."""
+    found = {name: float(value) for name, value in _SETTING.findall(result.note) if name not in ("qid", "C")}
+    trees = _TREES.search(result.note)
+    if trees:
+        found["n_trees"] = float(trees[1].replace(",", ""))
+    return {"l1" if name == "g" else name: value for name, value in found.items()}
+
+
+def _contender_name(result: PublishedResult) -> str:
+    """The method, with the settings that the note says."""
+    method = _ALIASES.get(result.method, result.method)
+    return " ".join([method, *(f"{name}={value:g}" for name, value in _settings(result).items())])
+
+
+def _contender(name: str, contenders: Mapping[str, Contender]) -> Contender | None:
+    method, *settings = name.split()
+    if method not in contenders:
+        return None
+    base = contenders[method]
+    if not settings:
+        return base
+    fixed: dict[str, Any] = {}
+    for text in settings:
+        setting, _, value = text.partition("=")
+        fixed[setting] = int(value) if setting in ("rank", "n_trees") else float(value)
+    return replace(base, name=name, settings={**_HELD.get(method, {}), **fixed}, grid={})
+
+
+def _our_values(printed: PublishedResult, results: Results) -> list[float]:
+    """What we have for a printed figure, fold by fold."""
+    of_method = results.of(_contender_name(printed))
+    if len(of_method) < len(results.plan.folds):
+        return []
+    if printed.measure in ("rank", "n_queries"):
+        return [] if printed.method != "ranksvm-hinge" else [_analysed(printed, results, of_method[0])]
+    values = [_value(printed.measure, result) for result in of_method]
+    return [value for value in values if value is not None]
+
+
+def _analysed(printed: PublishedResult, results: Results, result: JobResult) -> float:
+    """Xu et al.'s analysis of the first fold: the rank of a query's dual variables, or how many are of low rank."""
+    train = results.plan.folds[0].train.load()
+    parameters = {"C": result.chosen["C"], "loss": "hinge"}
+    found = low_rank(LinearModel(np.asarray(result.weights), train.names, parameters=parameters), train)
+    if printed.measure == "n_queries":
+        return float(np.count_nonzero(found.shares(90.0) <= 0.1))
+    qid = _SETTING.findall(printed.note)[0][1]
+    return float(found.ranks[[str(query) for query in found.query_ids].index(qid)])
+
+
+def _value(measure: str, result: JobResult) -> float | None:
+    if measure in result.means:
+        return result.means[measure]
+    if measure == "sparsity":
+        return result.n_features / result.n_features_of
+    if measure in ("seconds", "n_features", "n_iter"):
+        return float(getattr(result, measure))
+    return result.chosen.get(measure)
