@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from linrank.errors import LinrankError, left_float64
 from linrank.executors.local import Threads
 from linrank.objective.duality import NoDual
 from linrank.objective.pair_losses import Curvature, LossAtScores, PairLoss
-from linrank.objective.penalties import Penalty, WeightPenalty
+from linrank.objective.penalties import Penalty, ProximalPenalty, WeightPenalty
 from linrank.objective.placement import LargeQuery, PlacedData, Sample
 
 Shard = tuple[QueryBlock, ...]
@@ -80,6 +80,13 @@ class RankingObjective:
     def is_separable(self) -> bool:
         """Whether the penalty is a sum over features."""
         return isinstance(self.penalty, WeightPenalty)
+
+    @property
+    def proximal_penalty(self) -> ProximalPenalty:
+        """The penalty, for a solver that needs its proximal step."""
+        if not hasattr(self.penalty, "shrunk"):
+            raise LinrankError(f"{self.penalty} has no proximal step: use another solver.")
+        return cast(ProximalPenalty, self.penalty)
 
     @property
     def weight_penalty(self) -> WeightPenalty:

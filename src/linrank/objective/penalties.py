@@ -58,11 +58,31 @@ class Penalty(Protocol):
         ...
 
 
-class WithoutSmoothPart:
-    """What a penalty of corners alone has to say of its smooth part, and of weights that are allowed."""
+class ProximalPenalty(Penalty, Protocol):
+    """A penalty whose part with corners or bounds has a proximal step."""
+
+    def value_of_corners(self, weights: Vector) -> float:
+        """Of the part with corners."""
+        ...
+
+    def steps(self, steps: Vector) -> Vector:
+        """Steps that `shrunk` can take, none of them longer than those given."""
+        ...
+
+    def shrunk(self, weights: Vector, step: Each) -> Vector:
+        """Argmin over v of (v - w)² / (2 step) + the part with corners and bounds at v."""
+        ...
+
+
+class Within:
+    """What a penalty that allows all weights has to say of them."""
 
     def within(self, weights: Vector) -> Vector:
         return weights
+
+
+class WithoutSmoothPart(Within):
+    """What a penalty of corners alone has to say of its smooth part."""
 
     def gradient(self, weights: Vector) -> Vector:
         return np.zeros_like(weights)
@@ -144,6 +164,10 @@ class WeightPenalty:
         """Add the second derivative times a direction."""
         unit = np.ndim(self.strengths) == 0 and self.strengths == 1.0
         total += direction if unit else self.strengths * direction
+
+    def steps(self, steps: Vector) -> Vector:
+        """A step of its own for each feature."""
+        return steps
 
     def within(self, weights: Vector) -> Vector:
         """The nearest weights that the bounds allow."""

@@ -36,6 +36,8 @@ def default_solver(objective: RankingObjective) -> type[Solver]:
         return FrankWolfe
     if hasattr(objective.loss, "smoothed"):
         return SmoothedNewton
+    if not objective.is_separable:
+        return ProximalGradient
     return NewtonCG if objective.weight_penalty.is_smooth else proximal_solver(objective)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.objective.penalties import WeightPenalty
+from linrank.objective.penalties import ProximalPenalty
 from linrank.solvers.solution import Journal, Solution
-from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penalty
+from linrank.solvers.solver import Solver, wants_proximal_penalty, wants_smooth_loss
 
 # K grows by doubling where it was too small, and is tried a little smaller each time: fewer pairs count as w grows.
 _GROW, _RELAX = 2.0, 0.9
@@ -31,7 +31,7 @@ def largest_l1(point_at_zero: EvaluatedPoint) -> float:
 
 @dataclass(frozen=True)
 class ProximalGradient(Solver):
-    """Minimises a smooth loss with a `WeightPenalty`; stops where the duality gap is at most `tolerance` x the value.
+    """Minimises a smooth loss with a penalty of corners or bounds; stops at a duality gap of `tolerance` x the value.
 
     Each step is w = shrunk(a - g(a) / (K d), 1 / (K d)) from a point a ahead of the last one (momentum). K is the
     Lipschitz constant of the gradient, found by backtracking, in units of d, the diagonal of the curvature at w = 0: so
@@ -48,7 +48,7 @@ class ProximalGradient(Solver):
     max_seconds: float = np.inf
 
     def refuses(self, objective: RankingObjective) -> str | None:
-        return wants_smooth_loss(objective) or wants_weight_penalty(objective)
+        return wants_smooth_loss(objective) or wants_proximal_penalty(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         return self.continue_from(objective.start(start), journal)[0]
@@ -92,7 +92,7 @@ class ProximalGradient(Solver):
 
     def _step(self, ahead: EvaluatedPoint, metric: _Metric) -> tuple[EvaluatedPoint, _Metric, int]:
         """The proximal step from a point, with the least K tried that bounds the curvature along it."""
-        penalty = ahead.objective.weight_penalty
+        penalty = ahead.objective.proximal_penalty
         K = _RELAX * metric.K
         evaluations = 0
         while True:
@@ -127,7 +127,7 @@ class ProximalGradient(Solver):
         return stop, False
 
 
-def _smooth_change(before: EvaluatedPoint, after: EvaluatedPoint, penalty: WeightPenalty) -> float:
+def _smooth_change(before: EvaluatedPoint, after: EvaluatedPoint, penalty: ProximalPenalty) -> float:
     """By how much the loss and the penalty's smooth part rise."""
     corners = penalty.value_of_corners(after.weights) - penalty.value_of_corners(before.weights)
     return after.value - before.value - corners
@@ -147,6 +147,7 @@ class _Metric:
         diagonal = origin.crude_hessian_diagonal()
         # A feature without curvature is the same everywhere, and its weight never moves.
         diagonal[diagonal == 0.0] = 1.0
+        diagonal = 1.0 / point.objective.proximal_penalty.steps(1.0 / diagonal)
         descent = point.gradient / diagonal
         size = float(descent @ point.gradient)
         bend = float(descent @ point.hessian_product(descent))

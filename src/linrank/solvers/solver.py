@@ -54,6 +54,13 @@ def wants_weight_penalty(objective: RankingObjective) -> str | None:
     return None
 
 
+def wants_proximal_penalty(objective: RankingObjective) -> str | None:
+    """Why a penalty without a proximal step is refused."""
+    if not hasattr(objective.penalty, "shrunk"):
+        return f"{objective.penalty} has no proximal step."
+    return None
+
+
 def wants_smooth_penalty(objective: RankingObjective) -> str | None:
     """Why a penalty with corners or bounds is refused."""
     if not (objective.is_separable and objective.weight_penalty.is_smooth):
