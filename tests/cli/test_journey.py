@@ -17,7 +17,7 @@ READ = ["--label", "grade", "--qid", "query", "--docid", "doc"]
 
 
 def judged_rows():
-    """120 queries of 15 documents: raw units, missing values, repeated rows, one document with two grades, any order."""
+    """120 queries of 15 documents: raw units, missing values, repeated rows, a document with two grades, any order."""
     rng = np.random.default_rng(0)
     rows = []
     for query in range(120):
@@ -94,7 +94,7 @@ def test_five_features_and_why(folder, monkeypatch, capsys):
     code, out, _ = run(folder, monkeypatch, capsys, "show", "five.json", "--json")
     shown = json.loads(out)
     assert shown["missing"] == "query_min"
-    assert len([row for row in shown["weights"] if row["raw"]]) == len(used)
+    assert shown["features_used"] == len(used)
 
     words = ["explain", "five.json", "judged.csv", "--label", "grade", "--docid", "doc", "--qid-column", "query"]
     code, out, err = run(folder, monkeypatch, capsys, *words, "--qid", "trail shoes 7", "--json")
