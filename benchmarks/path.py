@@ -12,6 +12,7 @@ import numpy as np
 from ranksvm import mslr_like
 
 from linrank import RankSVM, SparseRank, feature_path, read
+from linrank.dataset.scaling import scaled
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -82,9 +83,12 @@ def farthest(data, path):
     """The largest (value - least) / least of some steps, the least from runs that start from the step."""
     worst = 0.0
     with Threads() as executor:
-        placed = PlacedData.of(data, executor)
+        # Of the features as the path saw them.
+        scaling = path.scaling.scaling
+        placed = PlacedData.of(scaled(data, scaling), executor)
         for step in path.steps[1::4]:
-            point = RankingObjective(SquaredHinge(), L1(step.l1), 1.0, placed).at(step.weights)
+            weights = step.weights if scaling is None else scaling.unfold(step.weights)
+            point = RankingObjective(SquaredHinge(), L1(step.l1), 1.0, placed).at(weights)
             best = ProximalNewton(1e-7).continue_from(point, Journal())[0].value
             worst = max(worst, point.value / best - 1.0)
     return worst
