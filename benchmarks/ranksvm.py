@@ -226,7 +226,7 @@ def part_path(arguments):
 
 
 def part_bounds(arguments):
-    """Fits within bounds beside the one without, each to its own default tolerance, which for bounds is a certified gap."""
+    """Fits within bounds beside one without, each to its default tolerance: for bounds, a certified gap."""
     print(
         f"\n## Bounds and a prior: {arguments.documents:,} x 136, ratio to the fit without, the median of three runs\n"
     )
