@@ -147,7 +147,7 @@ def test_nothing_to_learn_is_said():
     [
         ({"C": 0.0}, "C=0.0"),
         ({"C": np.inf}, "C=inf"),
-        ({"nuclear": -1.0}, r"nuclear=-1.0; use 0 \(the hinge RankSVM\)"),
+        ({"nuclear": -1.0}, r"nuclear=-1.0; use 0 or a positive number: 0 is the hinge RankSVM"),
         ({"coupling": 0.0}, "coupling=0.0; use a positive number, or None"),
         ({"tol": 0.0}, "tol=0.0"),
         ({"max_iter": 0}, "max_iter=0"),

@@ -29,13 +29,13 @@ def check_choice(name: str, value: Any, known: Any) -> None:
 def check_positive(name: str, value: float, remedy: str) -> None:
     """Refuse a setting that is not a positive number."""
     if not (np.isfinite(value) and value > 0):
-        raise LinrankError(f"{name}={value}; use a positive number: {remedy}")
+        raise LinrankError(f"{name}={value}; use a positive number{_joined(remedy)}")
 
 
 def check_not_negative(name: str, value: float, remedy: str) -> None:
     """Refuse a setting that is neither 0 nor a positive number."""
     if not (np.isfinite(value) and value >= 0):
-        raise LinrankError(f"{name}={value}; use 0 or a positive number: {remedy}")
+        raise LinrankError(f"{name}={value}; use 0 or a positive number{_joined(remedy)}")
 
 
 def check_count(name: str, value: float, least: int = 1) -> None:
@@ -57,3 +57,7 @@ def check_limits(ranker: Any, *, all_iterations: str = "") -> None:
         check_count("max_iter", ranker.max_iter)
     if getattr(ranker, "max_seconds", None) is not None:
         check_positive("max_seconds", ranker.max_seconds, "or None for as long as it takes.")
+
+
+def _joined(remedy: str) -> str:
+    return f", {remedy}" if remedy.startswith("or ") else f": {remedy}"
