@@ -212,6 +212,12 @@ class EvaluatedPoint:
         total += self.objective.penalty.curvature(self.weights)
         return total
 
+    def steepest_diagonal(self) -> Vector:
+        """What the loss's `crude_hessian_diagonal` is nowhere above, or hardly: that at w = 0, where every pair counts."""
+        loss, times = getattr(self.objective.loss, "steepest", (self.objective.loss, 1.0))
+        origin = replace(self.objective, loss=loss, penalty=WeightPenalty(), C=times * self.objective.C).start()
+        return origin.crude_hessian_diagonal()
+
     def crude_diagonal_of_some(self, columns: Offsets) -> Vector:
         """C sum_i (loss'')_ii (x_i - a of the query) ** 2 for some features, a being their mean.
 

@@ -101,6 +101,11 @@ class SmoothedHinge:
     width: float
     over: PairSums = field(default_factory=PairSums, repr=False)
 
+    @property
+    def steepest(self) -> tuple[SquaredHinge, float]:
+        """A loss, and how many times its curvature at zero scores that of this one is nowhere above."""
+        return SquaredHinge(self.over), 0.5 / self.width
+
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         documents = SortedPairs.of(scores, block, self.over)
         outer, inner = (_MeasuredPairs.of(documents.within(margin)) for margin in (1.0, 1.0 - self.width))

@@ -64,6 +64,11 @@ class SmoothedEpsilonInsensitive:
     epsilon: float
     width: float
 
+    @property
+    def steepest(self) -> tuple[SquaredEpsilonInsensitive, float]:
+        """A loss, and how many times its curvature at zero scores that of this one is nowhere above."""
+        return SquaredEpsilonInsensitive(0.0), 0.5 / self.width
+
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
         weights = _weights(block)

@@ -143,8 +143,7 @@ class _Metric:
     @classmethod
     def at(cls, point: EvaluatedPoint) -> _Metric:
         """The curvatures without cross terms at w = 0, where every pair counts; K along the descent from the point."""
-        origin = point if not point.weights.any() else point.objective.at(np.zeros_like(point.weights))
-        diagonal = origin.crude_hessian_diagonal()
+        diagonal = point.steepest_diagonal() + point.objective.penalty.curvature(point.weights)
         # A feature without curvature is the same everywhere, and its weight never moves.
         diagonal[diagonal == 0.0] = 1.0
         diagonal = 1.0 / point.objective.proximal_penalty.steps(1.0 / diagonal)

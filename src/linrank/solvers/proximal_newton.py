@@ -46,7 +46,7 @@ class SecantHessian:
         self._matrix: NDArray[np.float64] | None = None
         self._steps = 0
         self._documents = 0
-        self._at_zero: Vector | None = None
+        self._steepest: Vector | None = None
 
     def at(self, point: EvaluatedPoint, *, anew: bool = False) -> NDArray[np.float64] | None:
         """The matrix as it is known, or that of a sample at the point; None where the features are too many."""
@@ -62,15 +62,11 @@ class SecantHessian:
             self._matrix = _corrected(self._matrix, before, after)
             self._steps += 1
 
-    def diagonal_at_zero(self, point: EvaluatedPoint) -> Vector:
-        """The Hessian's diagonal without cross terms at w = 0, from all of the data: there every pair counts."""
-        if self._at_zero is None:
-            origin = point.with_penalty(L2(0.0)).objective.start()
-            if self._matrix is None:
-                self._at_zero = origin.crude_hessian_diagonal()
-            else:
-                self._at_zero = origin.crude_diagonal_of_some(np.arange(len(self._matrix)))
-        return self._at_zero
+    def steepest_diagonal(self, point: EvaluatedPoint) -> Vector:
+        """What the Hessian's diagonal without cross terms is hardly above anywhere, from all of the data."""
+        if self._steepest is None:
+            self._steepest = point.steepest_diagonal()
+        return self._steepest
 
     def enlarge(self, data: PlacedData) -> bool:
         """Take a larger sample from now on; False where there is none."""
@@ -141,7 +137,7 @@ class ProximalNewton(Solver):
             if not progress.made(value, gap):
                 return journal.stalled(point, least), point
             hessian = curvature.at(point, anew=number > 0)
-            more = damping * curvature.diagonal_at_zero(point) if damping > 0.0 else 0.0
+            more = damping * curvature.steepest_diagonal(point) if damping > 0.0 else 0.0
             target = self._model_minimum(point, hessian, more)
             before, promised = promised, self._promised(point, target)
             moved, step = self._toward(point, target, value, promised)
