@@ -63,6 +63,11 @@ def _place(setting: str, feature: Any, names: Sequence[str]) -> int:
     if isinstance(feature, str) and feature in names:
         return list(names).index(feature)
     if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < len(names):
+        if str(feature) in names:
+            # Features without names are called by their numbers from 1, and columns are counted from 0.
+            raise LinrankError(
+                f"{setting}: {feature} may be column {feature} from 0, or the feature named {str(feature)!r}. Use names."
+            )
         return int(feature)
     some = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
     raise LinrankError(

@@ -37,7 +37,7 @@ def data():
             "RankSVM has no setting 'early_stopping_rounds'; here it is patience=10",
         ),
         (RankSVM, {"eval_metric": "ndcg@5"}, "here it is measure='ndcg@10'"),
-        (RankSVM, {"verbose": 1}, "here it is progress=print, which is called after each iteration"),
+        (RankSVM, {"verbose": 1}, "here it is progress=print"),
         (RankSVM, {"callbacks": [print]}, "here it is progress=print"),
         (RankSVM, {"n_jobs": -1}, "here it is n_threads=4, or None for all processors"),
         (RankSVM, {"n_estimators": 9}, "here it is max_iter=100"),

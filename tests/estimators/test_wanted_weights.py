@@ -171,3 +171,9 @@ def test_what_cannot_be_wanted_is_refused(settings, message):
 def test_a_path_begins_with_nothing():
     with pytest.raises(LinrankError, match="every weight must be allowed to be zero"):
         feature_path(NAMED, None, bounds=(0.1, 1.0))
+
+
+def test_a_number_that_is_also_a_name_is_not_guessed_about():
+    with pytest.raises(LinrankError, match=r"1 may be column 1 from 0, or the feature named '1'\. Use names"):
+        RankSVM(bounds={1: "+"}).fit(DATA.features, DATA.labels, qid=DATA.qid)
+    assert RankSVM(0.01, bounds={"1": "-"}).fit(DATA.features, DATA.labels, qid=DATA.qid).coef_[0] <= 0

@@ -22,7 +22,8 @@ def add_data_options(parser: ArgumentParser) -> None:
         "--missing",
         type=_missing,
         metavar="RULE",
-        help="NULL or NaN features: error, keep, query_min, or a number to fill in (error)",
+        help="NULL or NaN features: error, keep, query_min, or a number to fill in (error; where they are only looked "
+        "at, keep; where a model scores, as it was trained)",
     )
     reading.add_argument("--dtype", choices=("float32", "float64"), help="how features are held in memory (float64)")
     text = parser.add_argument_group("svmlight / LETOR text")

@@ -108,6 +108,8 @@ def _setting(text: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, An
         return name, value == "true"
     if isinstance(default, str) or (name in known and "str" in str(known[name].annotation)):
         return name, value
+    if name in ("bounds", "prior"):
+        raise LinrankError(f"--set {text}: use --non-negative, --bounds FILE or --prior MODEL.")
     try:
         return name, int(value) if isinstance(default, int) else float(value)
     except ValueError:

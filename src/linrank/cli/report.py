@@ -44,6 +44,8 @@ def run(arguments: Namespace) -> None:
         check_files((place, PICTURE) for place in picture_files(content, arguments.pictures) if place.parent.exists())
     write_page(out, content)
     console().print(f"The report: {out} ({out.stat().st_size / 1e6:.1f} MB)", markup=False)
+    for part, reason in content.missing.items():
+        console().print(f"  without {part}: {reason}", markup=False)
     if arguments.pictures:
         for place in save_pictures(content, arguments.pictures):
             console().print(f"  {place}", markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,18 +69,31 @@ def read_bounds(file: str, names: Sequence[str]) -> dict[str, Any]:
         lines = Path(place_to_read(file)).read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise DataFormatError(file, None, f"cannot be read: {error.strerror}. Check the path.") from None
+    except UnicodeDecodeError:
+        raise DataFormatError(file, None, "is no text. Name a file with lines of 'feature +' and the like.") from None
     bounds: dict[str, Any] = {}
     for number, line in enumerate(lines, start=1):
-        words = line.split()
+        words = line.split("#")[0].split()
         if not words:
             continue
         signed = words[-1] in ("+", "-")
         feature = " ".join(words[: -1 if signed else -2])
+        if len(words) < (2 if signed else 3):
+            raise DataFormatError(
+                file, number, f"{line[:60]!r} is not 'feature +', 'feature -' or 'feature LOWER UPPER'."
+            )
         if feature not in names:
-            raise DataFormatError(file, number, f"{line[:60]!r} does not begin with a feature of the data.")
+            near = get_close_matches(feature, names, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise DataFormatError(file, number, f"there is no feature {feature!r} in the data.{hint}")
         if feature in bounds:
             raise DataFormatError(file, number, f"{feature!r} is there twice. Keep one line a feature.")
         bounds[feature] = words[-1] if signed else tuple(_bound(file, number, word) for word in words[-2:])
+        low, high = (None, None) if signed else bounds[feature]
+        if low is not None and high is not None and low > high:
+            raise DataFormatError(file, number, f"the lower bound {low:g} is above the upper one, {high:g}.")
+    if not bounds:
+        raise DataFormatError(file, None, "holds no bounds. Write lines of 'feature +', 'feature -' or 'feature 0 1'.")
     return bounds
 
 

@@ -177,9 +177,12 @@ def refuse_missing(matrix: Any, names: Sequence[str]) -> None:
     column = int(columns.min())
     found = values[bad][columns == column]
     kind = "NaN" if np.isnan(found).any() else "infinity"
+    remedy = "Fill such values, as linrank.read(…, missing=0) or missing='query_min' does, or"
+    if kind == "infinity":
+        remedy = "Replace such values by the largest that means something, or"
     raise LinrankError(
-        f"feature {names[column]!r} is {kind} in {len(found):,} of {matrix.shape[0]:,} documents. Fill such values, as "
-        "linrank.read(…, missing=0) or missing='query_min' does, or drop the documents or the feature."
+        f"feature {names[column]!r} is {kind} in {len(found):,} of {matrix.shape[0]:,} documents. {remedy} drop the "
+        "documents or the feature."
     )
 
 

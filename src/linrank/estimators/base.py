@@ -252,7 +252,12 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _validation(self, eval_set: Any, eval_qid: Any, eval_group: Any) -> list[RankingDataset]:
         """The sets to watch during training: datasets, or LightGBM's (X, y) pairs with a qid or group for each."""
         if eval_set is None:
+            for name, value in (("eval_qid", eval_qid), ("eval_group", eval_group)):
+                if value is not None:
+                    raise LinrankError(f"{name} is given without the eval_set it belongs to. Pass both, or neither.")
             return []
+        if not isinstance(eval_set, tuple | list | RankingDataset):
+            raise LinrankError(f"eval_set is {type(eval_set).__name__}; pass a RankingDataset, or a list of (X, y).")
         if not self.watches:
             raise LinrankError(f"{type(self).__name__} watches no eval_set while it learns. Leave it out.")
         sets: Sequence[Any] = [eval_set] if isinstance(eval_set, tuple | RankingDataset) else eval_set

@@ -19,11 +19,11 @@ _FORMER = {"eval_measure": "measure"}
 
 # Names elsewhere, and our settings that mean the same, each as it is written: the first that a ranker has is named.
 _WORDS: tuple[tuple[str, dict[str, str]], ...] = (
-    ("early_stopping_rounds early_stopping n_iter_no_change", {"patience": "patience=10, with an eval_set in fit"}),
+    ("early_stopping_rounds early_stopping n_iter_no_change", {"patience": "patience=10"}),
     ("eval_metric metric metrics eval_at scoring", {"measure": "measure='ndcg@10'"}),
     (
         "verbose verbosity verbose_eval callbacks",
-        {"progress": "progress=print, which is called after each iteration"},
+        {"progress": "progress=print"},
     ),
     ("n_jobs nthread num_threads thread_count", {"n_threads": "n_threads=4, or None for all processors"}),
     (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -94,7 +95,13 @@ def compare(
         **reading,
     )
     results = Results(out, plan)
-    return Comparison(results, results.run(n_processes, progress or _silent))
+    failures = results.run(n_processes, progress or _silent)
+    if failures and not results.complete():
+        first, reason = next(iter(failures.items()))
+        raise LinrankError(f"no ranker ran on every fold; {first} failed: {reason}")
+    for name, reason in failures.items():
+        warnings.warn(f"{name} failed, and its ranker is left out: {reason}", UserWarning, stacklevel=2)
+    return Comparison(results, failures)
 
 
 def planned(

@@ -33,6 +33,7 @@ from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.solution import Journal, Solution
 from linrank.wanted_weights import bounds_by_name, in_scaled_units
 
+REFIT = "; then, on the features chosen, w.w / 2 + the sum over pairs"
 FORMULA = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|"
 
 
@@ -93,6 +94,8 @@ class FeaturePath:
     repeated : dict
         Features that get no weight, since another, whose name is given, says the same: it is equal up to a factor and a
         constant within each query. Of such features the cheapest may get a weight, the first of equally cheap ones.
+    relaxed : bool
+        Whether the weights of each set of features are those of a refit without shrinkage.
     """
 
     steps: tuple[FeatureStep, ...]
@@ -101,6 +104,7 @@ class FeaturePath:
     costs: Vector
     scaling: ScalingChoice
     repeated: Mapping[str, str] = field(default_factory=dict)
+    relaxed: bool = True
 
     def by_size(self) -> list[FeatureStep]:
         """The best step of each number of features, the fewest first."""
@@ -163,8 +167,8 @@ class FeaturePath:
             self.feature_names,
             scaling,
             "feature-path",
-            FORMULA,
-            {"l1": step.l1},
+            FORMULA + (REFIT if self.relaxed else ""),
+            {"l1": step.l1, "relaxed": self.relaxed},
             {
                 "scaling": str(self.scaling),
                 "features_used": step.n_features,
@@ -256,7 +260,7 @@ def feature_path(
         held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, scaling, random_state)
     if held_out is not None:
         steps = [replace(step, held_out=values) for step, values in zip(steps, held_out, strict=False)]
-    return FeaturePath(tuple(steps), dataset.names, chosen, prices, choice, repeated)
+    return FeaturePath(tuple(steps), dataset.names, chosen, prices, choice, repeated, relaxed)
 
 
 def stability(

@@ -213,7 +213,7 @@ class EvaluatedPoint:
         return total
 
     def steepest_diagonal(self) -> Vector:
-        """What the loss's `crude_hessian_diagonal` is nowhere above, or hardly: that at w = 0, where every pair counts."""
+        """What the loss's `crude_hessian_diagonal` is hardly above: that at w = 0, where every pair counts."""
         loss, times = getattr(self.objective.loss, "steepest", (self.objective.loss, 1.0))
         origin = replace(self.objective, loss=loss, penalty=WeightPenalty(), C=times * self.objective.C).start()
         return origin.crude_hessian_diagonal()

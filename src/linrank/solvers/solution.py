@@ -103,6 +103,10 @@ class Journal:
         """Weights found before there is a point of the whole data to note."""
 
     @property
+    def last_weights(self) -> Vector | None:
+        return self._weights
+
+    @property
     def is_empty(self) -> bool:
         return not self._lines
 
