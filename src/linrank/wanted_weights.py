@@ -66,7 +66,7 @@ def _place(setting: str, feature: Any, names: Sequence[str]) -> int:
         if str(feature) in names:
             # Features without names are called by their numbers from 1, and columns are counted from 0.
             raise LinrankError(
-                f"{setting}: {feature} may be column {feature} from 0, or the feature named {str(feature)!r}. Use names."
+                f"{setting}: {feature} may be column {feature} from 0, or the feature named '{feature}'. Use names."
             )
         return int(feature)
     some = ", ".join(map(repr, names[:8])) + (", …" if len(names) > 8 else "")
