@@ -219,9 +219,12 @@ def test_an_own_estimator_that_gives_no_scores_fails_with_a_reason(data):
         def predict(self, X):
             return np.full(len(X), np.nan)
 
-    made = compare(data, {"svm": RankSVM(), "silent": Silent()}, n_folds=3, measures="map", select="map")
+    with pytest.warns(UserWarning, match="Fold1/silent failed, and its ranker is left out"):
+        made = compare(data, {"svm": RankSVM(), "silent": Silent()}, n_folds=3, measures="map", select="map")
     assert "not one finite number" in made.failures["Fold1/silent"]
     assert made.results.complete() == ["svm"]
+    with pytest.raises(LinrankError, match="no ranker ran on every fold; Fold1/silent failed"):
+        compare(data, {"silent": Silent()}, n_folds=3, measures="map", select="map")
 
 
 @pytest.mark.parametrize(("difference", "near"), [(0.0, True), (0.09, True), (0.3, False)])
