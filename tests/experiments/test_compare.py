@@ -219,7 +219,7 @@ def test_an_own_estimator_that_gives_no_scores_fails_with_a_reason(data):
         def predict(self, X):
             return np.full(len(X), np.nan)
 
-    with pytest.warns(UserWarning, match="Fold1/silent failed, and its ranker is left out"):
+    with pytest.warns(UserWarning, match="rankers that failed are left out. Fold1/silent: LinrankError"):
         made = compare(data, {"svm": RankSVM(), "silent": Silent()}, n_folds=3, measures="map", select="map")
     assert "not one finite number" in made.failures["Fold1/silent"]
     assert made.results.complete() == ["svm"]

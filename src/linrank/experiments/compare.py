@@ -99,8 +99,9 @@ def compare(
     if failures and not results.complete():
         first, reason = next(iter(failures.items()))
         raise LinrankError(f"no ranker ran on every fold; {first} failed: {reason}")
-    for name, reason in failures.items():
-        warnings.warn(f"{name} failed, and its ranker is left out: {reason}", UserWarning, stacklevel=2)
+    if failures:
+        said = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+        warnings.warn(f"rankers that failed are left out. {said}", UserWarning, stacklevel=2)
     return Comparison(results, failures)
 
 
