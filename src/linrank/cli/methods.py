@@ -10,6 +10,7 @@ from typing import Any
 from linrank.cli.wanted import add_wanted_options
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
+from linrank.objective.registry import ranking_losses
 
 # What can be trained to a model file; the variants of a method are trained by its own name and settings.
 NAMES = tuple(name for name, method in METHODS.items() if method.linear and not method.variant)
@@ -29,8 +30,8 @@ def add_method_options(parser: ArgumentParser) -> None:
     ranksvm = parser.add_argument_group("what ranksvm minimises")
     ranksvm.add_argument(
         "--loss",
-        choices=("squared_hinge", "hinge"),
-        help="of a pair: max(0, 1 - margin)^2, or without the square (squared_hinge)",
+        choices=ranking_losses(),
+        help="of pairs: max(0, 1 - margin)^2, without the square, RankNet's; ListNet's; squares (squared_hinge)",
     )
     ranksvm.add_argument("--penalty", choices=("l2", "l1", "elasticnet"), help="w.w/2, |w|_1, or half of each (l2)")
     ranksvm.add_argument("--pairs", choices=("all", "adjacent"), help="all pairs, or of neighbouring labels only (all)")

@@ -9,6 +9,7 @@ from linrank.estimators.smooth_ranker import SmoothRanker
 from linrank.estimators.watching import Patience
 from linrank.objective.logistic_pairs import NDCGWeightedLogistic
 from linrank.objective.objective import RankingObjective
+from linrank.objective.registry import LOSSES
 from linrank.solvers.lambda_gradient import LambdaGradient
 from linrank.solvers.solution import Iteration, Solution, Watch
 
@@ -70,7 +71,7 @@ class LambdaRank(SmoothRanker):
     """
 
     method = "lambdarank"
-    loss_sum = "sum over pairs of |change of NDCG| * log(1 + exp(-w.(x_i - x_j)))"
+    loss_sum = LOSSES["ndcg_logistic"].formula
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from linrank.estimators.smooth_ranker import SmoothRanker
 from linrank.executors.local import Threads
 from linrank.objective.list_losses import TopOneCrossEntropy
 from linrank.objective.objective import RankingObjective
+from linrank.objective.registry import LOSSES
 
 
 class ListNet(SmoothRanker):
@@ -75,7 +76,7 @@ class ListNet(SmoothRanker):
     """
 
     method = "listnet"
-    loss_sum = "sum over queries of the cross entropy of softmax(y) and softmax(X w)"
+    loss_sum = LOSSES["cross_entropy"].formula
 
     def _loss(self) -> TopOneCrossEntropy:
         return TopOneCrossEntropy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from linrank.estimators.smooth_ranker import SmoothRanker
 from linrank.objective.logistic_pairs import Logistic
+from linrank.objective.registry import LOSSES
 
 
 class RankNet(SmoothRanker):
@@ -38,7 +39,7 @@ class RankNet(SmoothRanker):
     """
 
     method = "ranknet"
-    loss_sum = "sum over pairs of log(1 + exp(-w.(x_i - x_j)))"
+    loss_sum = LOSSES["logistic"].formula
 
     def _loss(self) -> Logistic:
         return Logistic()

@@ -11,17 +11,16 @@ from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_choice, check_limits, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
-from linrank.objective.pair_losses import Hinge, PairLoss, SquaredHinge
+from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import ElasticNet
 from linrank.objective.placement import PlacedData
+from linrank.objective.registry import LOSSES, make_loss, ranking_losses
 from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
 from linrank.solvers.choice import SOLVERS
 from linrank.solvers.solution import Iteration
 
-_LOSSES: dict[str, type] = {"squared_hinge": SquaredHinge, "hinge": Hinge}
 _SUMS = {"auto": DIRECT_UP_TO, "direct": 2**62, "tree": 0}
 _PENALTIES = {"l2": "w.w / 2", "l1": "|w|_1", "elasticnet": "l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2"}
-_PAIR_LOSSES = {"squared_hinge": "max(0, 1 - w.(x_i - x_j))^2", "hinge": "max(0, 1 - w.(x_i - x_j))"}
 
 
 class RankSVM(MinimizingRanker):
@@ -35,8 +34,9 @@ class RankSVM(MinimizingRanker):
     ----------
     C : float, default=1.0
         Weight of the loss, which is a sum over pairs, as in LIBLINEAR.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The paper's L2 loss and L1 loss.
+    loss : str, default="squared_hinge"
+        "squared_hinge" and "hinge", the paper's L2 loss and L1 loss; "logistic", RankNet's; "cross_entropy", ListNet's;
+        "least_squares" and "least_squares_of_pairs", those of `PairwiseRidge`; or one given to `register_loss`.
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         `w.w / 2`, `|w|_1`, or `l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2`.
     l1_ratio : float, default=0.5
@@ -139,29 +139,38 @@ class RankSVM(MinimizingRanker):
 
     @property
     def objective(self) -> str:  # type: ignore[override]
-        return f"{_PENALTIES[self.penalty]} + C * sum over pairs of {_PAIR_LOSSES[self.loss]}{self._said_of_weights()}"
+        return f"{_PENALTIES[self.penalty]} + C * {LOSSES[self.loss].formula}{self._said_of_weights()}"
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         penalty = self._with_wanted(ElasticNet(self._l1_share()))
         return RankingObjective(self._loss(), penalty, self.C, PlacedData.of(dataset, executor))
 
     def _loss(self) -> PairLoss:
-        made: PairLoss = _LOSSES[self.loss](PairSums(self.pairs, _SUMS[self.sums]))  # type: ignore[arg-type]
-        return made
+        return make_loss(self.loss, PairSums(self.pairs, _SUMS[self.sums]))  # type: ignore[arg-type]
 
     def _l1_share(self) -> float:
         return {"l2": 0.0, "l1": 1.0, "elasticnet": self.l1_ratio}[self.penalty]
 
     def _check(self) -> None:
-        check_choice("loss", self.loss, _LOSSES)
+        check_choice("loss", self.loss, ranking_losses())
         check_choice("penalty", self.penalty, _PENALTIES)
         check_choice("pairs", self.pairs, ("all", "adjacent"))
         check_choice("sums", self.sums, _SUMS)
+        self._check_pairs()
         check_positive("C", self.C, "it is the weight of the loss.")
         check_limits(self)
         check_choice("solver", self.solver, (None, *SOLVERS))
         if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:
             raise LinrankError(f"l1_ratio={self.l1_ratio}; use from 0 (w.w / 2 alone) to 1 (|w|_1 alone).")
+
+    def _check_pairs(self) -> None:
+        """Refuse what a loss that counts its pairs in its own way would not hear of."""
+        given = {
+            name: value for name, value in (("pairs", self.pairs), ("sums", self.sums)) if value not in ("all", "auto")
+        }
+        if given and not hasattr(LOSSES[self.loss].make(), "over"):
+            said = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            raise LinrankError(f"loss={self.loss!r} is summed in its own way; leave out {said}, or use a hinge.")
 
     def _compares_weights(self) -> bool:
         return self._l1_share() > 0.0
