@@ -2,11 +2,11 @@
 
 import json
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from contracts.products import EXAMPLES
 from linrank import LinrankError, RankSVM, make_ranking
 from linrank.cli import main
 from linrank.estimators.list_net import ListNet
@@ -14,18 +14,18 @@ from linrank.estimators.pairwise_ridge import PairwiseRidge
 from linrank.estimators.rank_net import RankNet
 from linrank.objective.registry import LOSSES, ranking_losses, register_loss
 from linrank.reading.write_svmlight import write_svmlight
+from oracles import listed_pairs
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "new_loss.py"
 DATA, _ = make_ranking(25, 10, 4, random_state=5)
+PAIRS = listed_pairs(DATA)
 
 
 @pytest.fixture
 def ramp():
     """The example's loss, registered for the time of a test."""
-    kept = dict(LOSSES)
-    yield runpy.run_path(str(EXAMPLE))["Ramp"]
-    LOSSES.clear()
-    LOSSES.update(kept)
+    runpy.run_path(str(EXAMPLES / "new_loss.py"))
+    yield LOSSES["ramp"].make
+    del LOSSES["ramp"]
 
 
 @pytest.fixture
@@ -44,11 +44,9 @@ def call(tmp_path, monkeypatch, capsys):
 def ramp_of(weights, penalty):
     """The objective written out pair by pair."""
     scores, total = DATA.features @ weights, penalty(weights)
-    for i in range(DATA.n_documents):
-        for j in range(DATA.n_documents):
-            if DATA.qid[i] == DATA.qid[j] and DATA.labels[i] > DATA.labels[j]:
-                u = 1.0 - (scores[i] - scores[j])
-                total += 0.1 * (u + np.hypot(1.0, u)) / 2
+    for i, j, _ in PAIRS:
+        u = 1.0 - (scores[i] - scores[j])
+        total += 0.1 * (u + np.hypot(1.0, u)) / 2
     return total
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.objective.duality import NoDual
 from linrank.objective.l1_ball import L1Ball
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.solution import Journal, Solution
@@ -66,7 +67,10 @@ class FrankWolfe(Solver):
         # At the least point of the ball the gap is zero, and rounding may take it below.
         gap = max(0.0, -float(point.gradient @ direction))
         norm = float(np.linalg.norm(point.gradient))
-        return gap, journal.note(point.weights, point.value, norm, gap=gap, certified_gap=gap, inner=tries, step=step)
+        certified = np.inf if point.objective.loss.dual == NoDual() else gap
+        return gap, journal.note(
+            point.weights, point.value, norm, gap=gap, certified_gap=certified, inner=tries, step=step
+        )
 
 
 def _least_on_segment(point: EvaluatedPoint, direction: Vector, slope: float) -> tuple[EvaluatedPoint, float, int]:

@@ -31,9 +31,14 @@ def wants_least_squares(objective: RankingObjective) -> str | None:
     if not isinstance(objective.loss, LeastSquares):
         return f"this solver is for least squares, not for {objective.loss}. Use NewtonCG."
     reason = wants_smooth_penalty(objective)
-    if reason is None and not objective.weight_penalty.strength > 0.0:
-        return f"gamma={objective.weight_penalty.strength}; use a positive number: it makes the solution unique."
-    return reason
+    if reason is not None:
+        return reason
+    penalty = objective.weight_penalty
+    if np.any(penalty.centres) or np.ndim(penalty.strengths):
+        return f"the penalty must be gamma / 2 w.w, not {penalty}. Use NewtonCG."
+    if not penalty.strength > 0.0:
+        return f"gamma={penalty.strength}; use a positive number: it makes the solution unique."
+    return None
 
 
 def check_least_squares(objective: RankingObjective) -> None:

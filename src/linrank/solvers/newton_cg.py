@@ -13,7 +13,7 @@ from linrank.objective.placement import PlacedData, Sample
 from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
 from linrank.solvers.line_search import advance
 from linrank.solvers.solution import Journal, Solution
-from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty
+from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
 
 # An explicit Hessian of this many features takes 32 MB and a fraction of a second to factor.
 MOST_FEATURES_IN_A_MATRIX = 2000
@@ -46,7 +46,7 @@ class NewtonCG(Solver):
     max_products: int = 250
 
     def refuses(self, objective: RankingObjective) -> str | None:
-        return wants_smooth_loss(objective) or wants_smooth_penalty(objective)
+        return wants_smooth_loss(objective) or wants_smooth_penalty(objective) or wants_strength(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         weights = self.start_from_samples(objective, journal) if start is None else start

@@ -13,7 +13,7 @@ from linrank.solvers.proximal import proximal_solver
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.proximal_newton import ProximalNewton
 from linrank.solvers.solution import Journal, Solution
-from linrank.solvers.solver import Solver, wants_weight_penalty
+from linrank.solvers.solver import Solver, wants_strength, wants_weight_penalty
 
 _FIRST_WIDTH = 1.0
 _SHRINK = 0.25
@@ -38,7 +38,10 @@ class SmoothedNewton(Solver):
     def refuses(self, objective: RankingObjective) -> str | None:
         if not hasattr(objective.loss, "smoothed"):
             return f"{type(objective.loss).__name__} has no corners to round. Use solver='newton'."
-        return wants_weight_penalty(objective)
+        reason = wants_weight_penalty(objective)
+        if reason is None and objective.weight_penalty.is_smooth:
+            return wants_strength(objective)
+        return reason
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         width = _FIRST_WIDTH

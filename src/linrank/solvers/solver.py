@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 
+import numpy as np
+
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
 from linrank.objective.objective import RankingObjective
@@ -65,4 +67,11 @@ def wants_smooth_penalty(objective: RankingObjective) -> str | None:
     """Why a penalty with corners or bounds is refused."""
     if not (objective.is_separable and objective.weight_penalty.is_smooth):
         return f"{objective.penalty} has corners or bounds. Use solver='proximal-newton'."
+    return None
+
+
+def wants_strength(objective: RankingObjective) -> str | None:
+    """Why a smooth penalty that leaves a weight free is refused: where the loss is flat, there is no Newton step."""
+    if not np.all(objective.weight_penalty.strengths > 0.0):
+        return "some weight has no penalty, and need not have a best value. Add L2, however weak."
     return None

@@ -9,7 +9,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.solution import Journal, Solution
-from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty
+from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
 
 # Lin, Weng & Keerthi (2008), the constants of their trust region: when a step is taken, and how the radius changes.
 _TAKE, _POOR, _GOOD = 1e-4, 0.25, 0.75
@@ -27,7 +27,7 @@ class TRON(Solver):
     max_seconds: float = np.inf
 
     def refuses(self, objective: RankingObjective) -> str | None:
-        return wants_smooth_loss(objective) or wants_smooth_penalty(objective)
+        return wants_smooth_loss(objective) or wants_smooth_penalty(objective) or wants_strength(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         origin = objective.start()
