@@ -63,7 +63,7 @@ class GDM(LeastSquaresRanker):
     --------
     >>> from linrank import make_ranking
     >>> from linrank.estimators.gdm import GDM
-    >>> data, _ = make_ranking(100, 20, 10)
+    >>> data, _ = make_ranking(100, 20, 10, skew=False)
     >>> model = GDM(gamma=10.0, momentum=0.5).fit(data.features, data.labels, qid=data.qid)
     >>> model.momentum_
     0.5
