@@ -123,19 +123,6 @@ def test_the_curvature_is_that_of_listed_pairs(drawn):
     np.testing.assert_allclose(curvature.product(direction), expected @ direction, atol=1e-12)
 
 
-@given(scored_queries())
-def test_slopes_and_curvature_are_numerical_derivatives(drawn):
-    scores, block = drawn
-    found = Logistic().at(scores, block)
-    direction = np.random.default_rng(1).standard_normal(len(scores))
-    ahead, behind = (Logistic().at(scores + way * 1e-5 * direction, block) for way in (1, -1))
-    rounding = 1e-15 * (1.0 + found.value) / 2e-5
-    assert found.slopes @ direction == pytest.approx((ahead.value - behind.value) / 2e-5, rel=1e-7, abs=1e-7 + rounding)
-    np.testing.assert_allclose(
-        found.curvature.product(direction), (ahead.slopes - behind.slopes) / 2e-5, rtol=1e-5, atol=1e-6
-    )
-
-
 @given(scored_queries(), st.sampled_from([0.01, 1.0, 30.0]))
 def test_the_parabolas_lie_above_the_loss_with_its_weights_held(drawn, length):
     scores, block = drawn
@@ -258,16 +245,6 @@ def test_any_number_of_threads_gives_the_same_bits(loss, density, large, monkeyp
             arrays = point.gradient, point.hessian_product(weights), point.crude_hessian_diagonal()
             results.append((point.value, tuple(point.sums.items()), *(array.tobytes() for array in arrays)))
     assert results[0] == results[1] == results[2]
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=["alike", "by NDCG"])
-def test_inputs_are_not_written_to(loss):
-    block = block_of([2, 0, 1], document_weights=[1.0, 2.0, 3.0])
-    columns = np.array([0.1, 0.2, 0.3]), block.labels, block.document_weights, np.ones((3, 2))
-    before = [column.copy() for column in columns]
-    loss.at(columns[0], block).curvature.matrix_product(columns[3])
-    for old, new in zip(before, columns, strict=True):
-        np.testing.assert_array_equal(old, new)
 
 
 def test_pairs_of_neighbouring_labels_alone_are_refused():

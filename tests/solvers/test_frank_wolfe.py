@@ -121,21 +121,6 @@ def test_data_that_can_be_ordered_without_loss_ends_at_zero_loss():
     assert solution.converged
 
 
-def test_time_iterations_the_watcher_and_ctrl_c_end_it():
-    objective = objective_of(DATA, 2.0)
-    assert "out of time" in FrankWolfe(1e-9, max_seconds=0.0).minimize(objective).message
-    assert "out of iterations" in FrankWolfe(1e-9, 3).minimize(objective).message
-    assert "validation" in FrankWolfe(1e-9).minimize(objective, watch=lambda line, weights: True).message
-
-    def press_ctrl_c(line, weights):
-        if line.number == 1:
-            raise KeyboardInterrupt
-
-    stopped = FrankWolfe(1e-9).minimize(objective, watch=press_ctrl_c)
-    assert stopped.interrupted
-    assert len(stopped.history) == 2
-
-
 def test_a_start_in_the_ball_is_used_and_one_outside_is_scaled_to_its_border():
     objective = objective_of(DATA, 1.0)
     cold = FrankWolfe(1e-2).minimize(objective)

@@ -166,23 +166,6 @@ def test_a_start_near_the_solution_saves_work():
     assert warm.value <= cold.value
 
 
-def test_time_iterations_the_watcher_and_ctrl_c_end_it():
-    objective = objective_of(DATA, L1(1e-3 * strongest(objective_of(DATA))))
-    assert "out of time" in ProximalGradient(1e-15, max_seconds=0.0).minimize(objective).message
-    assert "out of iterations" in ProximalGradient(1e-15, max_iterations=3).minimize(objective).message
-    watched = ProximalGradient(1e-15).minimize(objective, watch=lambda line, weights: True)
-    assert "validation" in watched.message
-
-    def press_ctrl_c(line, weights):
-        if line.number == 2:
-            raise KeyboardInterrupt
-
-    stopped = ProximalGradient(1e-15).minimize(objective, watch=press_ctrl_c)
-    assert stopped.interrupted
-    assert len(stopped.history) == 3
-    assert stopped.value < objective.at(np.zeros(6)).value
-
-
 def test_data_without_pairs_has_zero_weights():
     data = RankingDataset.from_arrays(np.ones((3, 2)), [1, 1, 1], qid=[1, 1, 2])
     solution = ProximalGradient().minimize(objective_of(data, L1(1.0)))

@@ -119,22 +119,6 @@ def test_dense_and_sparse_agree_and_any_number_of_threads_gives_the_same_bits(pe
     np.testing.assert_allclose(ReweightedL1().minimize(objective_of(thin, penalty)).weights, found[0], rtol=1e-6)
 
 
-def test_time_iterations_the_watcher_and_ctrl_c_end_it():
-    objective = LOSS.with_penalty(PENALTIES[0])
-    assert "out of time" in ReweightedL1(1e-9, max_seconds=0.0).minimize(objective).message
-    assert "out of iterations" in ReweightedL1(1e-9, 1).minimize(objective).message
-    assert "validation" in ReweightedL1(1e-9).minimize(objective, watch=lambda line, weights: True).message
-
-    def press_ctrl_c(line, weights):
-        if line.number == 1:
-            raise KeyboardInterrupt
-
-    stopped = ReweightedL1(1e-9).minimize(objective, watch=press_ctrl_c)
-    assert stopped.interrupted
-    assert len(stopped.history) == 2
-    assert stopped.certified_gap == np.inf
-
-
 def test_data_without_pairs_has_zero_weights():
     data = RankingDataset.from_arrays(np.ones((3, 2)), [1, 1, 1], qid=[1, 1, 2])
     solution = ReweightedL1().minimize(objective_of(data, PENALTIES[0]))

@@ -176,22 +176,6 @@ def test_a_start_near_the_solution_saves_work():
 
 
 @pytest.mark.parametrize("solver", [NewtonCG, TRON, SmoothedNewton])
-def test_interrupting_leaves_the_last_point(solver):
-    data, _ = make_ranking(50, 20, 10)
-    loss = Hinge() if solver is SmoothedNewton else SquaredHinge()
-
-    def press_ctrl_c(line, weights):
-        if line.number == 1:
-            raise KeyboardInterrupt
-
-    solution = solver(1e-12).minimize(objective_of(data, loss), watch=press_ctrl_c)
-    assert solution.interrupted
-    assert not solution.converged
-    assert len(solution.history) == 2
-    assert solution.value < objective_of(data, loss).at(np.zeros(10)).value
-
-
-@pytest.mark.parametrize("solver", [NewtonCG, TRON, SmoothedNewton])
 def test_time_iterations_and_the_watcher_end_it(solver):
     data, _ = make_ranking(50, 20, 10)
     objective = objective_of(data, Hinge() if solver is SmoothedNewton else SquaredHinge(), C=100.0)
