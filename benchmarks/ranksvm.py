@@ -190,9 +190,9 @@ def part_sparse(_):
             import dataclasses
 
             placed = PlacedData.of(data, executor)
-            query = placed.large_queries[0]
+            (query,) = placed.shards[0]
             plain = dataclasses.replace(query, chunks=[ScipyFeatures(data.features)], bounds=(0, data.n_documents))
-            placed = dataclasses.replace(placed, large_queries=[plain])
+            placed = dataclasses.replace(placed, shards=[(plain,)])
             theirs = TRON(1e-9, max_seconds=300).minimize(RankingObjective(SquaredHinge(), L2(), C, placed))
         until = seconds_until_close(theirs, best.value)
         shown, ratio = ("> 300 s", "") if until is None else (f"{until:.2f} s", f"{until / seconds:.1f}")

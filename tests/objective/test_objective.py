@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import oracles
 from linrank import RankingDataset, make_ranking
+from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.executors.local import Threads
 from linrank.objective import placement
 from linrank.objective.objective import RankingObjective
@@ -110,32 +111,40 @@ def test_the_tree_is_right_at_the_borders_of_its_nodes(levels):
 
 
 @pytest.mark.parametrize("density", [1.0, 0.3], ids=["dense", "sparse"])
-@pytest.mark.parametrize("large", [False, True], ids=["many queries", "one large query"])
-def test_any_number_of_threads_gives_the_same_bits(density, large, monkeypatch):
-    if large:
-        monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 1000)
-    data, weights = make_ranking(1 if large else 40, 400 if large else 20, 12, density=density)
+@pytest.mark.parametrize(
+    ("sizes", "spread"),
+    [([20] * 40, [False] * 2), ([400], [True]), ([20] * 40 + [400, 500], [False] * 2 + [True] * 2)],
+    ids=["many queries", "one large query", "both"],
+)
+def test_any_number_of_threads_gives_the_same_bits(density, sizes, spread, monkeypatch):
+    monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 9000)
+    monkeypatch.setattr(placement, "cut_into_blocks", lambda data: cut_into_blocks(data, block_bytes=5000))
+    monkeypatch.setattr(placement, "_MOST_SHARDS", 2)
+    made, weights = make_ranking(1, sum(sizes), 12, density=density)
+    data = RankingDataset.from_arrays(made.features, made.labels, group=sizes)
     results = []
     for n_threads in (1, 2, 5):
         with Threads(n_threads) as executor:
             objective = objective_of(data, SquaredHinge(), executor=executor)
-            assert bool(objective.data.large_queries) == large
+            assert [shard[0].is_spread for shard in objective.data.shards] == spread
             point = objective.at(weights)
             hessian = objective.at(weights).sampled_hessian(Sample.of(objective.data, 100))
             results.append((point.value, point.gradient.tobytes(), point.hessian_product(weights).tobytes(),
-                            point.crude_hessian_diagonal().tobytes(), hessian.tobytes()))  # fmt: skip
+                            point.crude_hessian_diagonal().tobytes(), hessian.tobytes(),
+                            point.toward(weights).at(0.5).gradient.tobytes()))  # fmt: skip
     assert results[0] == results[1] == results[2]
 
 
-@given(data=datasets(weighted=True, max_documents=20))
-def test_a_query_spread_over_chunks_is_the_same_query(data):
+@given(data=datasets(weighted=True, max_documents=20), only_the_largest=st.booleans())
+def test_a_query_spread_over_chunks_is_the_same_query(data, only_the_largest):
     weights = weights_of(data)
     usual = objective_of(data, SquaredHinge())
+    largest = max(block.features.n_bytes for block in blocks_of_one_query(data))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placement, "_LARGE_QUERY_BYTES", 0)
+        patch.setattr(placement, "_LARGE_QUERY_BYTES", largest - 1 if only_the_largest else 0)
         patch.setattr("linrank.objective.placement.cut_into_blocks", blocks_of_one_query)
         spread = objective_of(data, SquaredHinge())
-    assert len(spread.data.large_queries) > 0
+    assert spread.data.shards[-1][0].is_spread
     assert spread.at(weights).value == pytest.approx(usual.at(weights).value, rel=1e-12)
     np.testing.assert_allclose(spread.at(weights).gradient, usual.at(weights).gradient, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(
@@ -146,8 +155,6 @@ def test_a_query_spread_over_chunks_is_the_same_query(data):
 
 
 def blocks_of_one_query(data):
-    from linrank.dataset.query_blocks import cut_into_blocks
-
     return cut_into_blocks(data, block_bytes=1)
 
 

@@ -125,7 +125,8 @@ def test_left_out_scores_are_those_of_a_ranker_trained_without_the_query(pair_we
         patch.setattr(normal_equations, "_LEFT_OUT_STEPS", steps)
         equations = NormalEquations.of(objective)
         left_out = LeftOut(equations, gammas, equations.path(gammas), pair_weight == "pair")
-        scores = np.concatenate([left_out.scores(block) for block in objective.data.blocks])
+        parts = [left_out.scores(placed) for shard in objective.data.shards for placed in shard]
+        scores = np.concatenate([scores for of_block in parts for scores in of_block])
     np.testing.assert_allclose(data.queries.ungrouped(scores), expected, rtol=1e-5, atol=1e-5)
 
 
@@ -134,10 +135,11 @@ def test_the_weights_without_a_large_query_are_those_of_the_others():
     objective, equations = spread(data)
     gammas = np.array([0.1, 10.0])
     left_out = LeftOut(equations, gammas, equations.path(gammas), by_pair=False)
-    for query, name in zip(objective.data.large_queries, data.queries.ids, strict=True):
+    for (query,), name in zip(objective.data.shards, data.queries.ids, strict=True):
         others = data.subset(data.queries.ids != name)
         expected = NormalEquations.of(objective_of(others)).path(gammas)
-        np.testing.assert_allclose(left_out.weights(query, Threads(1)), expected, rtol=1e-8)
+        scores = np.column_stack(list(left_out.scores(query)))
+        np.testing.assert_allclose(scores, query.block.features.to_dense() @ expected.T, rtol=1e-8, atol=1e-9)
 
 
 def test_many_features_are_summed_a_few_matrices_at_a_time(monkeypatch):

@@ -138,7 +138,7 @@ def test_samples_and_diagonals_lead_to_the_same_minimum(density, monkeypatch):
     assert NewtonCG(1e-12).minimize(objective_of(data)).value == pytest.approx(plain, rel=1e-11)
     monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 100)
     single = RankingDataset.from_arrays(data.features[:3000], data.labels[:3000], group=[3000])
-    assert objective_of(single).data.large_queries
+    assert objective_of(single).data.shards[0][0].is_spread
     assert NewtonCG(1e-12).minimize(objective_of(single)).value == pytest.approx(
         TRON(1e-9).minimize(objective_of(single)).value, rel=1e-11
     )

@@ -39,7 +39,8 @@ class _NewtonOnQueries(NewtonCG):
     """Newton's method whose preconditioner samples whole queries: a rectangle cannot be thinned."""
 
     def sample_for(self, data: PlacedData) -> Sample | None:
-        return super().sample_for(replace(data, large_queries=[]))
+        documents = self.documents_for_a_matrix(data)
+        return None if documents is None else data.sample(documents, thin=False)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from linrank.model import LinearModel
 from linrank.objective.least_squares import Centring, LeastSquares
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
+from linrank.objective.placed_blocks import Shard
 from linrank.objective.placement import PlacedData
 from linrank.solvers.choice import solver_for
 from linrank.solvers.normal_equations import GramRidge, LeftOut, NormalEquations
@@ -269,17 +270,8 @@ class PairwiseRidgeCV(PairwiseRidge):
             )
             return np.zeros((len(left_out.gammas), 0))
         measured: dict[int, NDArray[np.float64]] = {}
-        for of_shard in data.executor.gather(
-            data.executor.map(_measure_shard, data.shards, left_out=left_out, measure=measure)
-        ):
+        for of_shard in data.executor.gather(data.map(_measure_shard, left_out=left_out, measure=measure)):
             measured.update(of_shard)
-        for query in data.large_queries:
-            # A column a gamma would be larger than the features: one gamma at a time.
-            block, values = query.block, []
-            for weights in left_out.weights(query, data.executor):
-                scores = block.features.product(weights, np.empty(block.n_documents))
-                values.append(_measured(block, scores[:, None], left_out.by_pair, measure))
-            measured[block.first_row] = np.concatenate(values)
         return np.concatenate([measured[first_row] for first_row in sorted(measured)], axis=1)
 
     def _choose(self, gammas: Vector) -> int:
@@ -304,11 +296,13 @@ class PairwiseRidgeCV(PairwiseRidge):
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
 
 
-def _measure_shard(
-    shard: tuple[QueryBlock, ...], *, left_out: LeftOut, measure: Measure | None
-) -> dict[int, NDArray[np.float64]]:
+def _measure_shard(shard: Shard, *, left_out: LeftOut, measure: Measure | None) -> dict[int, NDArray[np.float64]]:
     """The measure of each left-out query for each gamma, block by block."""
-    return {block.first_row: _measured(block, left_out.scores(block), left_out.by_pair, measure) for block in shard}
+    measured = {}
+    for placed in shard:
+        values = [_measured(placed.block, scores, left_out.by_pair, measure) for scores in left_out.scores(placed)]
+        measured[placed.block.first_row] = np.concatenate(values)
+    return measured
 
 
 def _measured(

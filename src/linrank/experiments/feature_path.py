@@ -372,15 +372,10 @@ def _proximal(point: EvaluatedPoint, tol: float, curvature: SecantHessian) -> Pr
 def _scores_at(point: EvaluatedPoint, dataset: RankingDataset) -> Vector:
     """The scores that a point was evaluated at, in the order of the dataset's rows."""
     data = point.objective.data
-    parts = [
-        (block, scores)
-        for shard, state in zip(data.shards, point.states, strict=True)
-        for block, scores in zip(shard, state.scores, strict=True)
-    ]
-    parts += [(query.block, state.scores) for query, state in zip(data.large_queries, point.large, strict=True)]
     grouped = np.empty(data.n_documents)
-    for block, scores in parts:
-        grouped[block.first_row : block.first_row + len(scores)] = scores
+    for shard, state in zip(data.shards, point.states, strict=True):
+        for placed, scores in zip(shard, state.scores, strict=True):
+            grouped[placed.block.first_row :][: len(scores)] = scores
     return dataset.queries.ungrouped(grouped)
 
 

@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
-from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.errors import LinrankError, left_float64
-from linrank.executors.local import Threads
 from linrank.objective.duality import NoDual
 from linrank.objective.pair_losses import Curvature, LossAtScores, PairLoss
 from linrank.objective.penalties import Penalty, ProximalPenalty, WeightPenalty
-from linrank.objective.placement import LargeQuery, PlacedData, Sample
-
-Shard = tuple[QueryBlock, ...]
+from linrank.objective.placed_blocks import Shard
+from linrank.objective.placement import PlacedData, Sample
 
 # Sums of many terms lose a few more bits than one.
 _ROUNDINGS = 16.0
@@ -57,12 +54,7 @@ class RankingObjective:
             raise LinrankError(
                 f"{len(weights)} weights, but {self.data.n_features} features. Start from weights of the same data."
             )
-        states = self.data.executor.map(_evaluate_shard, self.data.shards, weights=weights, loss=self.loss)
-        large = []
-        for query in self.data.large_queries:
-            scores = _scores_of(query, self.data.executor, weights)
-            large.append(_LargeState(scores, self.side_by_side.at(scores, query.block)))
-        return EvaluatedPoint(self, weights, states, large)
+        return EvaluatedPoint(self, weights, self.data.map(_evaluate_shard, weights=weights, loss=self.loss))
 
     @property
     def idle(self) -> Offsets:
@@ -104,12 +96,6 @@ class RankingObjective:
     def with_loss(self, loss: PairLoss) -> RankingObjective:
         return replace(self, loss=loss)
 
-    @property
-    def side_by_side(self) -> PairLoss:
-        """The loss on one large query, whose two sweeps run at the same time."""
-        over = getattr(self.loss, "over", None)
-        return self.loss if over is None else replace(self.loss, over=replace(over, both=self.data.executor.both))  # type: ignore[type-var]
-
 
 @dataclass(frozen=True)
 class EvaluatedPoint:
@@ -117,8 +103,7 @@ class EvaluatedPoint:
 
     objective: RankingObjective
     weights: Vector
-    states: Sequence[_ShardState]
-    large: Sequence[_LargeState]
+    states: Sequence[ShardState]
 
     def with_C(self, C: float) -> EvaluatedPoint:
         """The same point of the objective with another C: nothing is computed again."""
@@ -129,7 +114,7 @@ class EvaluatedPoint:
         return self._of(self.objective.with_penalty(penalty))
 
     def _of(self, objective: RankingObjective) -> EvaluatedPoint:
-        point = EvaluatedPoint(objective, self.weights, self.states, self.large)
+        point = EvaluatedPoint(objective, self.weights, self.states)
         for known in ("loss_value", "loss_gradient", "sums", "sampled"):
             if known in self.__dict__:
                 point.__dict__[known] = self.__dict__[known]
@@ -146,36 +131,28 @@ class EvaluatedPoint:
 
     @cached_property
     def loss_value(self) -> float:
-        return sum(state.value for state in self.states) + sum(state.at.value for state in self.large)
+        return sum(state.value for state in self.states)
 
     @cached_property
     def sums(self) -> dict[str, float]:
         """The loss's further sums over all queries, by name."""
-        return _added([*(state.sums for state in self.states), *(state.at.sums for state in self.large)])
+        return _added([state.sums for state in self.states])
 
     @cached_property
     def loss_gradient(self) -> Vector:
         data = self.objective.data
         total = np.zeros(data.n_features)
-        for shard, state in zip(data.shards, self.states, strict=True):
-            total += state.gradient if state.gradient is not None else _gradient_of_shard(shard, state)
-        for query, large in zip(data.large_queries, self.large, strict=True):
-            total += data.executor.total(_transposed_chunk, query.chunks, query.split(large.at.slopes))
+        gradients: Sequence[Any] = [state.gradient for state in self.states]
+        if any(gradient is None for gradient in gradients):
+            gradients = data.map(_gradient_of_shard, self.states)
+        for gradient in gradients:
+            total += gradient
         total[self.objective.idle] = 0.0
         return total
 
     def hessian_product(self, direction: Vector) -> Vector:
         """Product (penalty'' + C X' loss'' X) direction, in one pass over the features."""
-        data = self.objective.data
-        parts = []
-        if data.shards:
-            parts.append(data.executor.total(_hessian_product_of_shard, data.shards, self.states, direction=direction))
-        for query, large in zip(data.large_queries, self.large, strict=True):
-            curved = large.at.curvature.product(_scores_of(query, data.executor, direction))  # type: ignore[union-attr]
-            parts.append(data.executor.total(_transposed_chunk, query.chunks, query.split(curved)))
-        total: Vector = parts[0]
-        for part in parts[1:]:
-            total += part
+        total: Vector = self.objective.data.total(_hessian_product_of_shard, self.states, direction=direction)
         total *= self.objective.C
         total[self.objective.idle] = 0.0
         self.objective.penalty.add_curvature_product(direction, total)
@@ -201,13 +178,7 @@ class EvaluatedPoint:
 
     def crude_hessian_diagonal(self) -> Vector:
         """Return penalty'' + C sum_i (loss'')_ii x_i ** 2: the Hessian's diagonal without its cross terms."""
-        data = self.objective.data
-        total = np.zeros(data.n_features)
-        if data.shards:
-            total += data.executor.total(_diagonal_of_shard, data.shards, self.states)
-        for query, large in zip(data.large_queries, self.large, strict=True):
-            diagonal = large.at.curvature.diagonal()  # type: ignore[union-attr]
-            total += data.executor.total(_square_transposed_chunk, query.chunks, query.split(diagonal))
+        total: Vector = self.objective.data.total(_diagonal_of_shard, self.states)
         total *= self.objective.C
         total += self.objective.penalty.curvature(self.weights)
         return total
@@ -235,15 +206,9 @@ class EvaluatedPoint:
         A score is wrong by a share of sum_j |x_ij w_j|, a slope by as much times its curvature, and by a share of
         itself.
         """
-        objective, data = self.objective, self.objective.data
+        objective = self.objective
         total = np.abs(objective.penalty.gradient(self.weights))
-        sizes = np.abs(self.weights)
-        if data.shards:
-            total += objective.C * data.executor.total(
-                _sums_of_shard, data.shards, self.states, sizes=sizes, objective=objective
-            )
-        for query, large in zip(data.large_queries, self.large, strict=True):
-            total += objective.C * _sums_of_block(query.block, large.at, sizes)
+        total += objective.C * objective.data.total(_sizes_of_shard, self.states, sizes=np.abs(self.weights))
         return _ROUNDINGS * np.finfo(np.float64).eps * total
 
     @property
@@ -283,10 +248,7 @@ class EvaluatedPoint:
 
     def toward(self, direction: Vector) -> Line:
         """The half-line from here; one pass over the features, and none for any point on it."""
-        data = self.objective.data
-        along = data.executor.map(_scores_of_shard, data.shards, weights=direction)
-        large = [_scores_of(query, data.executor, direction) for query in data.large_queries]
-        return Line(self, direction, along, large)
+        return Line(self, direction, self.objective.data.map(_scores_of_shard, weights=direction))
 
 
 @dataclass(frozen=True)
@@ -296,78 +258,58 @@ class Line:
     start: EvaluatedPoint
     direction: Vector
     _along: Sequence[list[Vector]]
-    _large_along: Sequence[Vector]
 
     def at(self, step: float) -> EvaluatedPoint:
         """The point at a step; its gradient, if asked for, costs one pass."""
         point, objective = self.start, self.start.objective
-        data = objective.data
-        states = data.executor.map(
-            _evaluate_along, data.shards, point.states, self._along, step=step, loss=objective.loss
-        )
-        large = []
-        for query, state, along in zip(data.large_queries, point.large, self._large_along, strict=True):
-            scores = _finite(state.scores + step * along)
-            large.append(_LargeState(scores, objective.side_by_side.at(scores, query.block)))
-        return EvaluatedPoint(objective, point.weights + step * self.direction, states, large)
+        states = objective.data.map(_evaluate_along, point.states, self._along, step=step, loss=objective.loss)
+        return EvaluatedPoint(objective, point.weights + step * self.direction, states)
 
     def slope_at(self, point: EvaluatedPoint) -> float:
         """The derivative of the objective along the line, at a point made by `at`."""
         loss = sum(
-            float(slopes @ along)
+            float(at.slopes @ along)
             for state, alongs in zip(point.states, self._along, strict=True)
-            for slopes, along in zip(state.slopes, alongs, strict=True)
-        ) + sum(float(state.at.slopes @ along) for state, along in zip(point.large, self._large_along, strict=True))
+            for at, along in zip(state.ats, alongs, strict=True)
+        )
         objective = point.objective
         return float(objective.penalty.gradient(point.weights) @ self.direction) + objective.C * loss
 
 
 @dataclass(frozen=True, slots=True)
-class _ShardState:
+class ShardState:
     """What a point knows of one shard; it stays where the shard is."""
 
     value: float
-    gradient: Vector | None
-    scores: list[Vector]
-    slopes: list[Vector]
-    curvatures: list[Any]
     sums: Mapping[str, float]
+    scores: list[Vector]
+    ats: list[LossAtScores]
+    gradient: Vector | None
 
-
-@dataclass(frozen=True, slots=True)
-class _LargeState:
-    scores: Vector
-    at: LossAtScores
+    @classmethod
+    def of(cls, scores: list[Vector], ats: list[LossAtScores], gradient: Vector | None) -> ShardState:
+        return cls(sum(at.value for at in ats), _added([at.sums for at in ats]), scores, ats, gradient)
 
 
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
 
 
-def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> _ShardState:
-    gradient = np.zeros(len(weights))
+def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> ShardState:
+    # Out of cache a gradient is a pass of its own, and waits until it is asked for.
+    gradient = None if shard[0].is_spread else np.zeros(len(weights))
     scores, ats = [], []
-    for block in shard:
-        of_block = _finite(block.features.product(weights, np.empty(block.n_documents)))
-        at = loss.at(of_block, block)
-        block.features.transposed_product(at.slopes, gradient)
-        scores.append(of_block)
-        ats.append(at)
-    return _shard_state(ats, scores, gradient, [])
+    for placed in shard:
+        scores.append(_finite(placed.scores(weights)))
+        ats.append(placed.loss_at(scores[-1], loss))
+        if gradient is not None:
+            placed.add_transposed(ats[-1].slopes, gradient)
+    return ShardState.of(scores, ats, gradient)
 
 
-def _evaluate_along(
-    shard: Shard, state: _ShardState, along: list[Vector], *, step: float, loss: PairLoss
-) -> _ShardState:
+def _evaluate_along(shard: Shard, state: ShardState, along: list[Vector], *, step: float, loss: PairLoss) -> ShardState:
     scores = [_finite(old + step * change) for old, change in zip(state.scores, along, strict=True)]
-    ats = [loss.at(of_block, block) for of_block, block in zip(scores, shard, strict=True)]
-    return _shard_state(ats, scores, None, [at.slopes for at in ats])
-
-
-def _shard_state(
-    ats: list[LossAtScores], scores: list[Vector], gradient: Vector | None, slopes: list[Vector]
-) -> _ShardState:
-    curvatures, sums = [at.curvature for at in ats], _added([at.sums for at in ats])
-    return _ShardState(sum(at.value for at in ats), gradient, scores, slopes, curvatures, sums)
+    ats = [placed.loss_at(of_block, loss) for placed, of_block in zip(shard, scores, strict=True)]
+    return ShardState.of(scores, ats, None)
 
 
 def _added(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -375,25 +317,26 @@ def _added(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(part[name] for part in parts) for name in (parts[0] if parts else ())}
 
 
-def _gradient_of_shard(shard: Shard, state: _ShardState) -> Vector:
-    gradient = np.zeros(shard[0].features.n_features)
-    for block, slopes in zip(shard, state.slopes, strict=True):
-        block.features.transposed_product(slopes, gradient)
-    return gradient
-
-
-def _hessian_product_of_shard(shard: Shard, state: _ShardState, *, direction: Vector) -> Vector:
-    total = np.zeros(len(direction))
-    for block, curvature in zip(shard, state.curvatures, strict=True):
-        along = block.features.product(direction, np.empty(block.n_documents))
-        block.features.transposed_product(curvature.product(along), total)
+def _gradient_of_shard(shard: Shard, state: ShardState) -> Vector:
+    if state.gradient is not None:
+        return state.gradient
+    total = np.zeros(shard[0].block.features.n_features)
+    for placed, at in zip(shard, state.ats, strict=True):
+        placed.add_transposed(at.slopes, total)
     return total
 
 
-def _diagonal_of_shard(shard: Shard, state: _ShardState) -> Vector:
-    total = np.zeros(shard[0].features.n_features)
-    for block, curvature in zip(shard, state.curvatures, strict=True):
-        block.features.transposed_square_product(curvature.diagonal(), total)
+def _hessian_product_of_shard(shard: Shard, state: ShardState, *, direction: Vector) -> Vector:
+    total = np.zeros(len(direction))
+    for placed, at in zip(shard, state.ats, strict=True):
+        placed.add_transposed(at.curvature.product(placed.scores(direction)), total)  # type: ignore[union-attr]
+    return total
+
+
+def _diagonal_of_shard(shard: Shard, state: ShardState) -> Vector:
+    total = np.zeros(shard[0].block.features.n_features)
+    for placed, at in zip(shard, state.ats, strict=True):
+        placed.add_squares(at.curvature.diagonal(), total)  # type: ignore[union-attr]
     return total
 
 
@@ -405,37 +348,17 @@ def _finite(scores: Vector) -> Vector:
 
 
 def _scores_of_shard(shard: Shard, *, weights: Vector) -> list[Vector]:
-    return [block.features.product(weights, np.empty(block.n_documents)) for block in shard]
+    return [placed.scores(weights) for placed in shard]
 
 
-def _scores_of(query: LargeQuery, executor: Threads, weights: Vector) -> Vector:
-    return _finite(np.concatenate(executor.gather(executor.map(_scores_of_chunk, query.chunks, weights=weights))))
-
-
-def _scores_of_chunk(chunk: Features, *, weights: Vector) -> Vector:
-    return chunk.product(weights, np.empty(chunk.n_rows))
-
-
-def _transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
-    return chunk.transposed_product(slopes, np.zeros(chunk.n_features))
-
-
-def _square_transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
-    return chunk.transposed_square_product(slopes, np.zeros(chunk.n_features))
-
-
-def _sums_of_shard(shard: Shard, state: _ShardState, *, sizes: Vector, objective: RankingObjective) -> Vector:
+def _sizes_of_shard(shard: Shard, state: ShardState, *, sizes: Vector) -> Vector:
     total = np.zeros(len(sizes))
-    for block, scores in zip(shard, state.scores, strict=True):
-        total += _sums_of_block(block, objective.loss.at(scores, block), sizes)
+    for placed, at in zip(shard, state.ats, strict=True):
+        magnitudes, terms = placed.block.features.magnitudes(), np.abs(at.slopes)
+        if at.curvature is not None:
+            terms += at.curvature.diagonal() * (1.0 + magnitudes.product(sizes, np.empty(len(terms))))
+        total += magnitudes.transposed_product(terms, np.zeros(len(sizes)))
     return total
-
-
-def _sums_of_block(block: QueryBlock, at: LossAtScores, sizes: Vector) -> Vector:
-    magnitudes, terms = block.features.magnitudes(), np.abs(at.slopes)
-    if at.curvature is not None:
-        terms += at.curvature.diagonal() * (1.0 + magnitudes.product(sizes, np.empty(block.n_documents)))
-    return magnitudes.transposed_product(terms, np.zeros(len(sizes)))
 
 
 def _hessian_of_block(

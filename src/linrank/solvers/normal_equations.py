@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -15,10 +15,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from linrank.arrays import Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
-from linrank.executors.local import Threads
 from linrank.objective.least_squares import Centring
-from linrank.objective.objective import RankingObjective, Shard
-from linrank.objective.placement import LargeQuery
+from linrank.objective.objective import RankingObjective
+from linrank.objective.placed_blocks import PlacedBlock, Shard, SpreadQuery
 from linrank.solvers.heavy_ball import check_least_squares
 from linrank.solvers.solution import Journal, Solution, Watch
 
@@ -55,12 +54,9 @@ class NormalEquations:
         """Read the data once: rows are centred in cache, and their products summed there."""
         data, by_pair = objective.data, objective.loss.pair_weight == "pair"  # type: ignore[attr-defined]
         total = _Scatter.zero(data.n_features)
-        for scatter in _some_at_a_time(
-            data.executor, _scatter_of_shard, [data.shards], data.n_features, by_pair=by_pair
-        ):
-            total.add(scatter)
-        for query in data.large_queries:
-            total.add(_scatter_of_large(query, data.executor, by_pair))
+        for some in _some_at_a_time(data.n_features, data.shards):
+            for scatter in replace(data, shards=some[0]).map(_scatter_of_shard, by_pair=by_pair):
+                total.add(scatter)
         for zeroed in (total.gram, total.gram.T, total.right):
             zeroed[objective.idle] = 0.0
         return cls(objective.C * total.gram, objective.C * total.right, objective.C * total.square)
@@ -147,13 +143,11 @@ class _Room:
         return self._rows[:n_rows]
 
 
-def _some_at_a_time(
-    executor: Threads, task: Callable[..., Any], sharded: Sequence[Sequence[Any]], n_features: int, **common: Any
-) -> Iterator[Any]:
-    """The task's results in order, few enough of them in memory at a time."""
+def _some_at_a_time(n_features: int, *columns: Sequence[Any]) -> Iterator[list[Sequence[Any]]]:
+    """The columns in parts, each of as many tasks as may have their sums in memory at a time."""
     most = max(4, _SUMS_BYTES // (8 * n_features * n_features))
-    for first in range(0, len(sharded[0]), most):
-        yield from executor.map(task, *(parts[first : first + most] for parts in sharded), **common)
+    for first in range(0, len(columns[0]), most):
+        yield [column[first : first + most] for column in columns]
 
 
 def rows_of_a_tile(n_features: int) -> int:
@@ -172,23 +166,26 @@ def tiles(block: QueryBlock) -> Iterator[tuple[slice, slice]]:
 
 
 def _scatter_of_shard(shard: Shard, *, by_pair: bool) -> _Scatter:
-    n_features = shard[0].features.n_features
+    if isinstance(shard[0], SpreadQuery):
+        return _scatter_of_spread(shard[0], by_pair)
+    n_features = shard[0].block.features.n_features
     total, room = _Scatter.zero(n_features), _Room(n_features)
-    for block in shard:
-        total.add_block(block, by_pair, room)
+    for placed in shard:
+        total.add_block(placed.block, by_pair, room)
     return total
 
 
-def _scatter_of_large(query: LargeQuery, executor: Threads, by_pair: bool) -> _Scatter:
+def _scatter_of_spread(query: SpreadQuery, by_pair: bool) -> _Scatter:
     """Tile by tile about the tile's own mean, then the means about the mean of all: Chan, Golub & LeVeque (1983)."""
     block, n = query.block, query.block.features.n_features
     scale = float(Centring(block, by_pair).scales()[0])
     total = _Scatter.zero(n)
     summaries = []
     columns = [query.chunks, query.split(block.labels), query.split(block.document_weights)]
-    for scatter, of_chunk in _some_at_a_time(executor, _scatter_of_chunk, columns, n, scale=scale):
-        total.add(scatter)
-        summaries += of_chunk
+    for some in _some_at_a_time(n, *columns):
+        for scatter, of_chunk in query.executor.map(_scatter_of_chunk, *some, scale=scale):
+            total.add(scatter)
+            summaries += of_chunk
     masses, means, labels = (np.array(column) for column in zip(*summaries, strict=True))
     if masses.any():
         roots, shares = np.sqrt(scale * masses), masses / masses.sum()
@@ -232,8 +229,15 @@ class LeftOut:
     def _shifted(self) -> Matrix:
         return self.equations.spectrum[0][:, None] + self.gammas
 
-    def scores(self, block: QueryBlock) -> Matrix:
-        """Each document's score by the other queries' weights, about the query's mean; a column a gamma."""
+    def scores(self, placed: PlacedBlock) -> Iterator[Matrix]:
+        """Each document's score by the other queries' weights, but for its query's mean; a column a gamma, in parts."""
+        if isinstance(placed, SpreadQuery):
+            # A column a gamma would be larger than the features.
+            yield from (placed.scores(weights)[:, None] for weights in self._weights(placed))
+        else:
+            yield self._scores(placed.block)
+
+    def _scores(self, block: QueryBlock) -> Matrix:
         vectors = self.equations.spectrum[1]
         coefficients = vectors.T @ self.path.T
         curvature, ones = Centring(block, self.by_pair), np.ones(block.n_documents)
@@ -250,10 +254,10 @@ class LeftOut:
                 scores[a:b] = P @ (coefficients - _solve_without(self._shifted, right, PW, P))
         return scores
 
-    def weights(self, query: LargeQuery, executor: Threads) -> Matrix:
+    def _weights(self, query: SpreadQuery) -> Matrix:
         """The weights of all other queries, a row a gamma."""
         vectors = self.equations.spectrum[1]
-        own = _scatter_of_large(query, executor, self.by_pair)
+        own = _scatter_of_spread(query, self.by_pair)
         right = vectors.T @ (own.right[:, None] - own.gram @ self.path.T)
         return self.path - (vectors @ _solve_without(self._shifted, right, vectors.T @ own.gram @ vectors)).T
 

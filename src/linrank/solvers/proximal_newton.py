@@ -182,15 +182,14 @@ class ProximalNewton(Solver):
         if self._decrease(point, hessian) >= share * self.tolerance * value:
             return -np.inf
         data = point.objective.data
-        of_places = replace(data, shards=[data.shards[place] for place in places], large_queries=())
-        part = replace(point.objective, data=of_places)
+        part = replace(point.objective, data=replace(data, shards=[data.shards[place] for place in places]))
         mixed, hessian = point, share * hessian
         highest = -np.inf
         for _ in range(_MOST_ROUNDS):
             moved = part.at(self._model_minimum(mixed, hessian))
             states = list(point.states)
             states[::_SHARDS_A_PART] = moved.states
-            before, mixed = mixed, EvaluatedPoint(point.objective, moved.weights, states, point.large)
+            before, mixed = mixed, EvaluatedPoint(point.objective, moved.weights, states)
             hessian = _corrected(hessian, before, mixed)
             # The dual asks for the weights only to multiply the gradient by them, and here there are two parts of it.
             others = mixed.loss_gradient - moved.loss_gradient

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.dataset.features import Features
 from linrank.objective.least_squares import Centring
-from linrank.objective.objective import EvaluatedPoint, RankingObjective, Shard
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.objective.placed_blocks import PlacedBlock, Shard
 from linrank.solvers.heavy_ball import certified_gap, wants_least_squares
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver
@@ -90,31 +90,23 @@ class RidgeCG(Solver):
 
 def hessian_diagonal(objective: RankingObjective) -> Vector:
     """The diagonal of the Hessian, gamma + sum of c d_i (x_i - mean x) ** 2; it need only be nearly right."""
-    data, by_pair = objective.data, objective.loss.pair_weight == "pair"  # type: ignore[attr-defined]
-    total = np.zeros(data.n_features)
-    if data.shards:
-        total += data.executor.total(_diagonal_of_shard, data.shards, by_pair=by_pair)
-    for query in data.large_queries:
-        curvature = Centring(query.block, by_pair)
-        mass, scale = float(curvature.masses()[0]), float(curvature.scales()[0])
-        if mass > 0.0:
-            columns = query.chunks, query.split(query.block.document_weights)
-            squares = data.executor.total(_squares_of_chunk, *columns)
-            sums = data.executor.total(_sums_of_chunk, *columns)
-            total += scale * np.maximum(squares - sums * sums / mass, _LEAST_SHARE * squares)
+    by_pair = objective.loss.pair_weight == "pair"  # type: ignore[attr-defined]
+    total: Vector = objective.data.total(_diagonal_of_shard, by_pair=by_pair)
     return objective.weight_penalty.strength + objective.C * total
 
 
 def _diagonal_of_shard(shard: Shard, *, by_pair: bool) -> Vector:
-    total = np.zeros(shard[0].features.n_features)
-    for block in shard:
-        total += Centring(block, by_pair).hessian_diagonal()
+    total = np.zeros(shard[0].block.features.n_features)
+    for placed in shard:
+        curvature = Centring(placed.block, by_pair)
+        total += _diagonal_by_products(placed, curvature) if placed.is_spread else curvature.hessian_diagonal()
     return total
 
 
-def _squares_of_chunk(chunk: Features, weights: Vector) -> Vector:
-    return chunk.transposed_square_product(weights, np.zeros(chunk.n_features))
-
-
-def _sums_of_chunk(chunk: Features, weights: Vector) -> Vector:
-    return chunk.transposed_product(weights, np.zeros(chunk.n_features))
+def _diagonal_by_products(placed: PlacedBlock, curvature: Centring) -> Vector:
+    """The diagonal of one query whose rows cannot be centred: they are not in one place."""
+    mass, scale = float(curvature.masses()[0]), float(curvature.scales()[0])
+    squares, sums = np.zeros((2, placed.block.features.n_features))
+    placed.add_squares(placed.block.document_weights, squares)
+    placed.add_transposed(placed.block.document_weights, sums)
+    return scale * np.maximum(squares - sums * sums / (mass or 1.0), _LEAST_SHARE * squares)
