@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import oracles
 from linrank import LinrankError, make_ranking, read
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
+from linrank.dataset.with_constant import WithConstant
 from linrank.estimators.linear_svr import LinearSVRRanker
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
@@ -23,7 +24,6 @@ from linrank.objective.pointwise_losses import (
     EpsilonInsensitive,
     SmoothedEpsilonInsensitive,
     SquaredEpsilonInsensitive,
-    WithConstant,
 )
 from strategies import datasets
 
@@ -215,3 +215,31 @@ def test_mq2008_is_ranked_as_well_as_by_other_linear_methods(real_data):
     train, test = (read(real_data / "MQ2008" / "Fold1" / f"{part}.txt") for part in ("train", "test"))
     model = LinearSVRRanker(0.1).fit(train.features, train.labels, qid=train.qid)
     assert model.score(test.features, test.labels, qid=test.qid) > 0.4
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+@pytest.mark.parametrize("bounds", [None, "non-negative", (-0.02, 0.05), {0: "-", 3: (0.1, 0.2)}], ids=str)
+@pytest.mark.parametrize("with_prior", [False, True], ids=["", "prior"])
+def test_bounds_and_a_prior_are_of_the_weights_and_not_of_the_intercept(loss, bounds, with_prior):
+    prior = np.linspace(-0.3, 0.4, X.shape[1]) if with_prior else None
+    model = LinearSVRRanker(0.01, loss=loss, bounds=bounds, prior=prior).fit(X, Y - 5.0, qid=QID)
+    lower, upper = np.full(X.shape[1], -np.inf), np.full(X.shape[1], np.inf)
+    if isinstance(bounds, dict):
+        upper[0], lower[3], upper[3] = 0.0, 0.1, 0.2
+    elif bounds is not None:
+        lower[:], upper[:] = (0.0, np.inf) if bounds == "non-negative" else bounds
+    assert ((model.coef_ >= lower) & (model.coef_ <= upper)).all()
+    centre = np.append(np.zeros(X.shape[1]) if prior is None else prior, (Y - 5.0).mean())
+
+    def value(weights):
+        missed = np.maximum(np.abs(X @ weights[:-1] + weights[-1] - Y + 5.0) - 0.1, 0.0)
+        return 0.5 * np.sum((weights - centre) ** 2) + 0.01 * np.sum(missed**2 if loss == "l2" else missed)
+
+    found = np.append(model.coef_, model.intercept_)
+    assert model.objective_ == pytest.approx(value(found))
+    assert model.gap_ <= (1e-6 if loss == "l2" else 1e-3) * model.objective_
+    sides = [*zip(lower, upper, strict=True), (None, None)]
+    other = optimize.minimize(value, found, method="Powell", bounds=sides).fun
+    assert model.objective_ - model.gap_ <= other * (1 + 1e-9)
+    assert model.intercept_ < 0.0
+    assert ("bounds" in model.objective, "prior" in model.objective) == (bounds is not None, with_prior)

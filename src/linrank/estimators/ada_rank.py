@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, fit_scaling
 from linrank.errors import LinrankError
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_limits
 from linrank.measures import Measure, parse_measure
 from linrank.memory import memory_bytes
@@ -30,6 +31,7 @@ _BYTES_A_COPY = 32
 DIRECTIONS = {"higher": (1.0,), "lower": (-1.0,), "both": (1.0, -1.0)}
 
 
+@with_settings
 class AdaRank(LinearRanker):
     """Boosting of single features for a measure of ranking quality (Xu & Li, 2007: AdaRank-NDCG).
 
@@ -44,18 +46,16 @@ class AdaRank(LinearRanker):
 
     Parameters
     ----------
-    measure : str, default="ndcg@10"
+    measure : str
         Any whose value for a query lies between -1 and 1. Ties that the measure would leave to the order of the rows,
         or to document ids, are averaged over: the order of the rows changes nothing.
-    direction : {"both", "higher", "lower"}, default="both"
+    direction : {"both", "higher", "lower"}
         Whether a feature may rank by higher values first, by lower ones, or by either. The paper's is "higher".
-    max_iter : int, default=100
+    max_iter : int
         Rounds; each adds one feature, or more of one.
-    tol : float, default=0.0
+    tol : float
         A round must raise the mean training measure by more than this; 0.001 gives fewer features.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
+    progress : callable
         Called with a `Round` (prints as one line) after each round.
 
     Attributes
@@ -74,8 +74,7 @@ class AdaRank(LinearRanker):
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.ada_rank import AdaRank
+    >>> from linrank import AdaRank, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = AdaRank("map", max_iter=3).fit(data.features, data.labels, qid=data.qid)
     >>> int((model.coef_ != 0).sum()) <= 3
@@ -83,24 +82,15 @@ class AdaRank(LinearRanker):
     """
 
     method = "adarank"
-    history_: tuple[Round, ...]
 
-    def __init__(
-        self,
-        measure: str = "ndcg@10",
-        *,
-        direction: str = "both",
-        max_iter: int = 100,
-        tol: float = 0.0,
-        n_threads: int | None = None,
-        progress: Callable[[Round], object] | None = None,
-    ) -> None:
-        self.measure = measure
-        self.direction = direction
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_threads = n_threads
-        self.progress = progress
+    measure: str = "ndcg@10"
+    _: KW_ONLY
+    direction: str = "both"
+    max_iter: int = 100
+    tol: float = 0.0
+    n_threads: int | None = None
+    progress: Callable[[Round], object] | None = None
+    history_: tuple[Round, ...] = field(init=False)
 
     @property
     def objective(self) -> str:  # type: ignore[override]

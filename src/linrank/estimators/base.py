@@ -32,7 +32,13 @@ from linrank.solvers.solution import Solution
 
 
 class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """A ranking function trained from features, labels and queries; a kind of ranker has its own `predict`."""
+    """A ranking function trained from features, labels and queries; a kind of ranker has its own `predict`.
+
+    Parameters
+    ----------
+    n_threads : int
+        All processors. The result is the same to the last bit for any number.
+    """
 
     # Metadata routing: a GridSearchCV or Pipeline passes `qid` on without being told to.
     __metadata_request__fit = {"qid": True}
@@ -272,8 +278,36 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return made
 
 
+class UnweightedRanker(Ranker, metaclass=ABCMeta):
+    """A ranker for which documents have no weights."""
+
+    weighs_documents = False
+
+    # Without sample_weight, which scikit-learn would otherwise take to be supported.
+    def fit(
+        self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, query_weight: Any = None, **others: Any
+    ) -> Self:
+        """Train on documents X with labels y, or on a `RankingDataset`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset and nothing beside it
+        y : labels, any finite numbers; higher is better, and 0 or less gains nothing in NDCG
+        qid : one value a row of any kind, in any order; without it, everything is one query
+        group : sizes of consecutive queries, in place of qid
+        query_weight : one weight a query, in order of first appearance
+        """
+        return super().fit(X, y, qid, group=group, query_weight=query_weight, **others)
+
+
 class LinearRanker(Ranker, metaclass=ABCMeta):
-    """A ranking function that is one weight a feature."""
+    """A ranking function that is one weight a feature.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    n_iter_ : int
+    """
 
     def predict(self, X: Any) -> Vector:
         """Score documents: higher is better. The order is that of the rows, and no query ids are needed.

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
-from linrank.arrays import Vector
 from linrank.dataset.features import as_features
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.estimators.pairwise_ridge import LeastSquaresRanker
-from linrank.estimators.settings import check_count, check_kinds
+from linrank.estimators.declaring import with_settings
+from linrank.estimators.gdm import HeavyBallRanker
+from linrank.estimators.settings import check_kinds
 from linrank.objective.least_squares import LeastSquares
-from linrank.objective.objective import RankingObjective
 from linrank.online.heavy_ball import STREAM_MOMENTUM, StochasticHeavyBall, Stream
-from linrank.solvers.heavy_ball import HeavyBall, HeavyBallSolution
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.heavy_ball import HeavyBallSolution
+from linrank.solvers.solution import Iteration, Solution
 
 # A step of `partial_fit` is on about so many documents, or one for so many features, whichever is more: on fewer its
 # gradient is noise, and with many features the steps themselves cost more than the documents.
@@ -26,7 +24,8 @@ _DOCUMENTS_A_STEP = 128
 _FEATURES_A_DOCUMENT = 64
 
 
-class EGDM(LeastSquaresRanker):
+@with_settings
+class EGDM(HeavyBallRanker):
     """Pairwise least squares by gradient descent with momentum, at rates taken from the Hessian's eigenvalues (eGDM).
 
     Minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2` over the weights w; the sum is over queries, and L_q takes
@@ -37,29 +36,8 @@ class EGDM(LeastSquaresRanker):
     corrected on the way, so that it never diverges. O(l n) a step for l documents with n features, and nothing larger
     than the data is held.
 
-    Parameters
-    ----------
-    gamma : float, default=1.0
-        Strength of the penalty, beside a sum over documents: it grows with the data.
-    pair_weight : {"document", "pair"}, default="document"
-        Whether the pairs of a query are divided by its number of documents, or all pairs count alike.
-    tol : float, default=1e-6
-        Stop where |gradient|^2 / (2 gamma), a bound on what is left, is at most this times the objective.
-    max_iter : int, default=10000
-    power_iterations : int, default=20
-        Each is two passes over the data.
-    warm_start : bool, default=False
-        Start from the last `coef_`.
-    random_state : int, default=0
-        Seed of the first vectors of the power iterations.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each iteration.
-
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
     objective_ : float
         After `partial_fit`: the loss of the blocks of the last call, each measured before it was learnt from, plus the
         penalty.
@@ -67,17 +45,12 @@ class EGDM(LeastSquaresRanker):
         A certified bound on `objective_` minus the least value there is; not after `partial_fit`.
     eigenvalues_ : ndarray of shape (2,)
         kappa_1 and kappa_n as they were used in the last steps; not after `partial_fit`.
-    learning_rate_, momentum_ : float
-        Of the last steps.
     n_iter_ : int
         Steps; after `partial_fit`, steps of all calls.
-    history_ : tuple of Iteration
-    solution_ : Solution
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.egdm import EGDM
+    >>> from linrank import EGDM, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = EGDM(gamma=10.0).fit(data.features, data.labels, qid=data.qid)
     >>> model.gap_ <= 1e-6 * model.objective_
@@ -87,29 +60,6 @@ class EGDM(LeastSquaresRanker):
     method = "egdm"
 
     __metadata_request__partial_fit = {"qid": True}
-
-    def __init__(
-        self,
-        gamma: float = 1.0,
-        *,
-        pair_weight: str = "document",
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        power_iterations: int = 20,
-        warm_start: bool = False,
-        random_state: int = 0,
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.pair_weight = pair_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.power_iterations = power_iterations
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
 
     def partial_fit(
         self,
@@ -158,21 +108,8 @@ class EGDM(LeastSquaresRanker):
         if self.progress is not None:
             self.progress(line)
 
-    def _check(self) -> None:
-        super()._check()
-        check_count("power_iterations", self.power_iterations)
-
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        solver = HeavyBall(
-            **self._limits(),
-            power_iterations=self.power_iterations,
-            seed=self.random_state,
-        )
-        return solver.minimize(objective, start, watch=watch)
-
     def _finish(self, solution: Solution) -> None:
         assert isinstance(solution, HeavyBallSolution)
         self.__dict__.pop("stream_", None)
         self.eigenvalues_ = np.array([solution.eigenvalues.largest, solution.eigenvalues.smallest])
-        self.learning_rate_, self.momentum_ = solution.rates.learning_rate, solution.rates.momentum
         super()._finish(solution)

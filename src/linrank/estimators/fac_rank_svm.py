@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 from sklearn.utils import check_random_state
@@ -11,12 +10,14 @@ from sklearn.utils import check_random_state
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.duals.factored_dual import FactoredDual, FactoredObjective
+from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_count, check_limits, check_positive
 from linrank.executors.local import Threads
 from linrank.solvers.solution import Iteration, Solution, Watch
 
 
+@with_settings
 class FacRankSVM(MinimizingRanker):
     """Factorized Ranking SVM: a vector a document, and a product of two for each pair (Xu et al., 2018).
 
@@ -28,45 +29,33 @@ class FacRankSVM(MinimizingRanker):
 
     Parameters
     ----------
-    rank : int, default=5
+    rank : int
         The paper's K, the length of the vectors. It costs time and changes little.
-    C : float, default=0.001
+    C : float
         The largest multiplier of a pair. The larger it is, the more epochs are needed.
-    tol : float, default=1e-4
+    tol : float
         Stop where an epoch lowers the objective by at most this share of it.
-    max_iter : int, default=200
+    max_iter : int
         Epochs; each visits every query once and costs four or five reads of the features.
-    max_seconds : float, default=None
-        Stop after this time, at the last point.
-    patience : int, default=None
-        With an `eval_set`: stop after this many epochs without a better `measure` on the last set, and keep the
-        best weights.
-    measure : str, default="ndcg@10"
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None
         Seeds the vectors to start from and the order in which queries are visited. Both are drawn by what is in the
         rows, so they do not depend on the order of the rows.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
     objective_ : float
         The formula above, which is negative; as far below zero as the hinge objective is above, at the best.
     gap_ : float
         `objective_` plus the hinge objective at `coef_`: a certified bound on what either is above its least value,
         low rank or not. It does not go to zero: the rest is what the low rank costs.
-    n_iter_ : int
     history_ : tuple of Iteration
         Their `gap` is the share of the objective by which the epoch lowered it.
-    solution_ : Solution
     eval_history_ : list of list of float
-        The `measure` on each set of `eval_set`, epoch by epoch.
+        The `measure` on each set of `eval_set`, iteration by iteration.
 
     Examples
     --------
-    >>> from linrank.estimators.fac_rank_svm import FacRankSVM
-    >>> from linrank import make_ranking
+    >>> from linrank import FacRankSVM, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = FacRankSVM(rank=5, C=0.001).fit(data.features, data.labels, qid=data.qid)
     >>> model.coef_.shape
@@ -80,28 +69,16 @@ class FacRankSVM(MinimizingRanker):
         "0 <= v <= sqrt(C / rank)"
     )
 
-    def __init__(
-        self,
-        rank: int = 5,
-        C: float = 1e-3,
-        *,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        max_seconds: float | None = None,
-        patience: int | None = None,
-        measure: str = "ndcg@10",
-        random_state: Any = 0,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.patience = patience
-        self.measure = measure
-        self.random_state = random_state
-        self.progress = progress
+    rank: int = 5
+    C: float = 1e-3
+    _: KW_ONLY
+    tol: float = 1e-4
+    max_iter: int = 200
+    max_seconds: float | None = None
+    patience: int | None = None
+    measure: str = "ndcg@10"
+    random_state: Any = 0
+    n_threads: int | None = fixed(None)
 
     def _check(self) -> None:
         check_count("rank", self.rank)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABCMeta
+from dataclasses import KW_ONLY
 from importlib import import_module
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,8 @@ from scipy import sparse
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, MissingDependencyError
+from linrank.estimators.base import UnweightedRanker
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.tree_rankers import TreeRanker, written_out
 from linrank.threads import number_of_threads
 
@@ -21,29 +24,11 @@ _MOST_DOCUMENTS_A_QUERY = 10_000
 _HIGHEST_LABEL = 31
 
 
-class LambdaMART(TreeRanker, metaclass=ABCMeta):
+class LambdaMART(TreeRanker, UnweightedRanker, metaclass=ABCMeta):
     """Boosted trees whose steps follow pairs weighed by their change of NDCG."""
 
     objective = "sum over pairs of |change of NDCG| * log(1 + exp(-(f(x_i) - f(x_j))))"
     library: str
-
-    weighs_documents = False
-
-    # Without sample_weight, which scikit-learn would otherwise take to be supported.
-    def fit(
-        self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, query_weight: Any = None, **others: Any
-    ) -> Self:
-        """Train on documents X with labels y, or on a `RankingDataset`.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset and nothing beside it
-        y : labels up to 31, of any kind of numbers; the gain of a label is 2^y - 1, and nothing for 0 or less
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        query_weight : one weight a query, in order of first appearance
-        """
-        return super().fit(X, y, qid, group=group, query_weight=query_weight, **others)
 
     def _check(self) -> None:
         super()._check()
@@ -65,49 +50,25 @@ class LambdaMART(TreeRanker, metaclass=ABCMeta):
             raise MissingDependencyError(self.library, self.library, type(self).__name__) from None
 
 
+@with_settings
 class LightGBMRanker(LambdaMART):
     """LambdaMART by LightGBM: boosted trees that follow pairs weighed by their change of NDCG.
 
-    Needs `pip install linrank[lightgbm]`. Labels are numbered and their gains 2^y - 1 told to LightGBM, so that they
-    need not be whole numbers. Queries of more than 10,000 documents are refused, as LightGBM does.
-
-    Parameters
-    ----------
-    n_trees : int, default=100
-    learning_rate : float, default=0.05
-    max_leaves : int, default=15
-        Of a tree.
-    min_leaf : int, default=50
-        Documents in a leaf.
-    n_threads : int, default=None
-        All processors.
+    Needs `pip install linrank[lightgbm]`. Labels, up to 31, are numbered and their gains 2^y - 1 told to LightGBM, so
+    that they need not be whole numbers. Queries of more than 10,000 documents are refused, as LightGBM does.
 
     Attributes
     ----------
-    feature_count_ : int
-        How many features some split looks at.
-    n_iter_ : int
-        Trees.
     model_ : lightgbm.Booster
     """
 
     method = "lightgbm"
     library = "lightgbm"
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        *,
-        learning_rate: float = 0.05,
-        max_leaves: int = 15,
-        min_leaf: int = 50,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.min_leaf = min_leaf
-        self.n_threads = n_threads
+    _: KW_ONLY
+    learning_rate: float = 0.05
+    max_leaves: int = 15
+    min_leaf: int = 50
 
     def _grown(self, dataset: RankingDataset) -> Any:
         queries, weights = dataset.queries, dataset.query_weights
@@ -144,50 +105,33 @@ class LightGBMRanker(LambdaMART):
         return self.model_.predict(_as_matrix(X), num_threads=number_of_threads(self.n_threads))
 
 
+@with_settings
 class XGBoostRanker(LambdaMART):
     """LambdaMART by XGBoost: boosted trees that follow pairs weighed by their change of NDCG.
 
-    Needs `pip install linrank[xgboost]`. The gains 2^y - 1 of the labels are told to XGBoost in their place, so that
-    they need not be whole numbers. Sparse rows are written out in full, since XGBoost would take a value that is not
-    stored for a missing one, and not for 0.
+    Needs `pip install linrank[xgboost]`. The gains 2^y - 1 of the labels, up to 31, are told to XGBoost in their place,
+    so that they need not be whole numbers. Sparse rows are written out in full, since XGBoost would take a value that
+    is not stored for a missing one, and not for 0.
 
     Parameters
     ----------
-    n_trees : int, default=100
-    learning_rate : float, default=0.05
-    max_depth : int, default=4
+    max_depth : int
         Of a tree.
-    min_child_weight : float, default=1.0
+    min_child_weight : float
         The least sum of second derivatives in a leaf.
-    n_threads : int, default=None
-        All processors.
 
     Attributes
     ----------
-    feature_count_ : int
-        How many features some split looks at.
-    n_iter_ : int
-        Trees.
     model_ : xgboost.Booster
     """
 
     method = "xgboost"
     library = "xgboost"
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        *,
-        learning_rate: float = 0.05,
-        max_depth: int = 4,
-        min_child_weight: float = 1.0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_child_weight = min_child_weight
-        self.n_threads = n_threads
+    _: KW_ONLY
+    learning_rate: float = 0.05
+    max_depth: int = 4
+    min_child_weight: float = 1.0
 
     def _check(self) -> None:
         super()._check()

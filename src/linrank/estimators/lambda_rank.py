@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import Any
 
-from linrank.arrays import Vector
-from linrank.estimators.smooth_ranker import SmoothRanker
+from linrank.estimators.declaring import fixed, with_settings
+from linrank.estimators.penalized_ranker import PenalizedRanker
 from linrank.estimators.watching import Patience
 from linrank.objective.logistic_pairs import NDCGWeightedLogistic
 from linrank.objective.objective import RankingObjective
 from linrank.objective.registry import LOSSES
 from linrank.solvers.lambda_gradient import LambdaGradient
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.solution import Solution
 
 
-class LambdaRank(SmoothRanker):
+@with_settings
+class LambdaRank(PenalizedRanker):
     """Linear LambdaRank: RankNet's gradient, each pair times what its swap would change of NDCG (Burges et al., 2006).
 
     Descends on `w.w / 2 + C sum omega_ij log(1 + exp(-w.(x_i - x_j)))` over the weights w; the sum is over the pairs of
@@ -30,39 +32,21 @@ class LambdaRank(SmoothRanker):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float
         Weight of the loss, which is a sum over queries of parts that are about as large for any number of documents.
-    tol : float, default=0.01
+    tol : float
         Stop where the length of the gradient, omega held, is at most this share of that at w = 0.
-    max_iter : int, default=300
+    max_iter : int
         Steps.
-    max_seconds : float, default=None
-        Stop after this time.
-    patience : int, default=None
-        With an `eval_set`: stop after this many steps without a better `measure` on the last set.
-    measure : str, default="ndcg@10"
-    warm_start : bool, default=False
-        Start from the last `coef_`, and not from zero.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each step.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
     objective_ : float
         The formula above at `coef_`, with the weights omega of the order there.
-    n_iter_ : int
-    history_ : tuple of Iteration
-    solution_ : Solution
-    eval_history_ : list of list of float
-        The `measure` on each set of `eval_set`, step by step.
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.lambda_rank import LambdaRank
+    >>> from linrank import LambdaRank, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> X = data.features / data.features.std(axis=0)
     >>> model = LambdaRank().fit(X, data.labels, qid=data.qid)
@@ -73,29 +57,19 @@ class LambdaRank(SmoothRanker):
     method = "lambdarank"
     loss_sum = LOSSES["ndcg_logistic"].formula
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        tol: float = 1e-2,
-        max_iter: int = 300,
-        max_seconds: float | None = None,
-        patience: int | None = None,
-        measure: str = "ndcg@10",
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        super().__init__(
-            C, tol=tol, max_iter=max_iter, max_seconds=max_seconds, patience=patience, measure=measure,
-            warm_start=warm_start, n_threads=n_threads, progress=progress,
-        )  # fmt: skip
+    _: KW_ONLY
+    tol: float = 1e-2
+    max_iter: int = 300
+    penalty: str = fixed("l2")
+    solver: str | None = fixed(None)
+    bounds: Any = fixed(None)
+    prior: Any = fixed(None)
 
     def _loss(self) -> NDCGWeightedLogistic:
         return NDCGWeightedLogistic()
 
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        return LambdaGradient(**self._limits()).minimize(objective, start, watch=watch)
+    def _solver(self, objective: RankingObjective) -> LambdaGradient:  # noqa: ARG002
+        return LambdaGradient(**self._limits())
 
     def _keeps_best(self, watching: Patience) -> bool:
         return watching.active

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +12,16 @@ from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.with_constant import WithConstant
 from linrank.errors import LinrankError
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_choice, check_limits, check_not_negative, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
-from linrank.objective.penalties import L2
+from linrank.objective.penalties import L2, Penalty
 from linrank.objective.placement import PlacedData
 from linrank.objective.pointwise_losses import EpsilonInsensitive, SquaredEpsilonInsensitive
-from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.smoothed_newton import SmoothedNewton
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.solution import Solution, Watch
 
 _FORMULAS = {
     "l2": "max(0, |y_i - w.x_i - b| - epsilon)^2",
@@ -30,6 +29,7 @@ _FORMULAS = {
 }
 
 
+@with_settings
 class LinearSVRRanker(MinimizingRanker):
     """Linear support vector regression on the labels, document by document: the queries play no part in it.
 
@@ -40,40 +40,26 @@ class LinearSVRRanker(MinimizingRanker):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float
         Weight of the loss, which is a sum over documents, as in LIBLINEAR.
-    loss : {"l2", "l1"}, default="l2"
+    loss : {"l2", "l1"}
         With the square, or without.
-    epsilon : float, default=0.1
+    epsilon : float
         Labels may be missed by this much at no cost. Labels that all lie within it of their mean are refused.
-    tol : float, default=None
+    tol : float
         For "l2" (1e-6): the estimate of (f - min f) / f by the Newton decrement. For "l1" (1e-3): the duality gap
         relative to f.
-    max_iter : int, default=100
-    warm_start : bool, default=False
+    warm_start : bool
         Start from the last `coef_` and `intercept_`.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each iteration.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
     intercept_ : float
         b: w.x + b estimates the label.
-    objective_ : float
-        The value of the objective.
-    gap_ : float
-        A certified bound on `objective_` minus the least value there is.
-    n_iter_ : int
-    history_ : tuple of Iteration
-    solution_ : Solution
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.linear_svr import LinearSVRRanker
+    >>> from linrank import LinearSVRRanker, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = LinearSVRRanker(C=0.01).fit(data.features, data.labels, qid=data.qid)
     >>> model.coef_.shape
@@ -81,32 +67,22 @@ class LinearSVRRanker(MinimizingRanker):
     """
 
     method = "svr"
-    intercept_: float
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "l2",
-        epsilon: float = 0.1,
-        tol: float | None = None,
-        max_iter: int = 100,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-        self.progress = progress
+    C: float = 1.0
+    _: KW_ONLY
+    loss: str = "l2"
+    epsilon: float = 0.1
+    bounds: Any = None
+    prior: Any = None
+    tol: float | None = None
+    max_iter: int = 100
+    warm_start: bool = False
+    intercept_: float = field(init=False)
 
     @property
     def objective(self) -> str:  # type: ignore[override]
-        return f"(w.w + (b - mean label)^2) / 2 + C * sum over documents of {_FORMULAS[self.loss]}"
+        loss = f"C * sum over documents of {_FORMULAS[self.loss]}"
+        return f"(w.w + (b - mean label)^2) / 2 + {loss}{self._said_of_weights()}"
 
     def _check(self) -> None:
         check_choice("loss", self.loss, _FORMULAS)
@@ -130,17 +106,32 @@ class LinearSVRRanker(MinimizingRanker):
             for block in cut_into_blocks(dataset)
         ]
         data = PlacedData.of_blocks(blocks, dataset.n_features + 1, executor)
-        return RankingObjective(self._loss(), L2(), self.C, data)
+        return RankingObjective(self._loss(), self._penalty(), self.C, data)
 
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Any:
         if start is not None:
             start = np.append(start, self.intercept_ - self._centre)
-        solver = NewtonCG if self.loss == "l2" else SmoothedNewton
-        return solver(**self._limits()).minimize(objective, start, watch=watch)
+        return super()._solve(objective, start, watch)
 
     def _finish(self, solution: Solution) -> None:
         self.intercept_ = float(solution.weights[-1]) + self._centre
         super()._finish(replace(solution, weights=solution.weights[:-1]))
+
+    def _penalty(self) -> Penalty:
+        """Of the weights, and of the intercept as the last of them."""
+        wanted, n_features = self._with_wanted(L2()), self.n_features_in_
+        if self.bounds is None and self.prior is None:
+            return wanted
+
+        def with_intercept(values: Any, of_intercept: float) -> Vector:
+            return np.append(np.broadcast_to(values, n_features), of_intercept)
+
+        return replace(
+            wanted,
+            centres=with_intercept(wanted.centres, 0.0),
+            lower=with_intercept(wanted.lower, -np.inf),
+            upper=with_intercept(wanted.upper, np.inf),
+        )
 
     def _loss(self) -> PairLoss:
         made = SquaredEpsilonInsensitive if self.loss == "l2" else EpsilonInsensitive

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 import numpy as np
 
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_choice, check_positive
 from linrank.estimators.sparse_rank import BatchSparseRanker
 from linrank.objective.concave_penalties import MCP, ConcavePenalty, Log, Lp, usual_size
@@ -16,7 +16,7 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L1, Penalty
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.reweighted_l1 import ReweightedL1
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.solution import Solution, Watch
 
 _FORMULAS = {
     "mcp": "l1 * |w_j| - w_j^2 / (2 * shape) up to |w_j| = shape * l1, constant beyond",
@@ -28,6 +28,7 @@ _DEFAULT_POWER = 0.5
 _SMOOTHING_SHARE = 0.01
 
 
+@with_settings
 class MCPRank(BatchSparseRanker):
     """The squared hinge with a concave penalty, by reweighted L1 from the L1 solution (Laporte et al., 2014).
 
@@ -43,39 +44,29 @@ class MCPRank(BatchSparseRanker):
 
     Parameters
     ----------
-    l1 : float, default=1.0
+    l1 : float
         Strength of the penalty (the paper's lambda), beside a sum over pairs: it grows with the data.
-    shape : float, default=None
+    shape : float
         For "mcp" and "log" by default such that the knee (`shape l1`), or the point of half the slope (`shape`), is the
         mean size of the non-zero weights of the L1 solution. For "lp" the power, below 1, by default 0.5.
-    penalty : {"mcp", "log", "lp"}, default="mcp"
-    tol : float, default=1e-4
+    penalty : {"mcp", "log", "lp"}
+        One of those above.
+    tol : float
         How far from zero the least subgradient may be in its largest entry, relative to the largest entry of the
         gradient at w = 0. Also the relative duality gap of the L1 solution.
-    max_iter : int, default=100
+    max_iter : int
         Reweighted problems to solve at most.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each reweighting.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        With exact zeros.
-    objective_ : float
-        The value of the objective.
     penalty_ : MCP, Log or Lp
         The penalty with the numbers used.
-    n_iter_ : int
     history_ : tuple of Iteration
         Its `gap` is what `tol` is compared with: nothing certifies a gap where the problem is not convex.
-    solution_ : Solution
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.mcp_rank import MCPRank
+    >>> from linrank import MCPRank, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = MCPRank(l1=500).fit(data.features, data.labels, qid=data.qid)
     >>> model.penalty_.strength
@@ -84,24 +75,12 @@ class MCPRank(BatchSparseRanker):
 
     method = "mcprank"
 
-    def __init__(
-        self,
-        l1: float = 1.0,
-        shape: float | None = None,
-        *,
-        penalty: str = "mcp",
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        self.l1 = l1
-        self.shape = shape
-        self.penalty = penalty
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_threads = n_threads
-        self.progress = progress
+    l1: float = 1.0
+    shape: float | None = None
+    _: KW_ONLY
+    penalty: str = "mcp"
+    tol: float = 1e-4
+    max_iter: int = 100
 
     @property
     def objective(self) -> str:  # type: ignore[override]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_count, check_kinds, check_not_negative, check_positive
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.queries_by_label import QueriesByLabel
@@ -44,6 +45,7 @@ class Pass:
         return f"pass {self.number:3d}  loss {self.loss:.6e}  a pair {self.mean_loss:.4f}  features {self.features}"
 
 
+@with_settings
 class MinBatSRank(LinearRanker):
     """Sparse ranking by mini-batches and FTRL-proximal, with a learning rate for each feature (Cheng et al., 2018).
 
@@ -53,25 +55,25 @@ class MinBatSRank(LinearRanker):
 
     Parameters
     ----------
-    l1 : float, default=1.0
+    l1 : float
         The paper's lambda: a feature whose sum of gradients stays within it has the weight 0.
-    learning_rate : float, default=0.1
+    learning_rate : float
         The paper's gamma.
-    rho : float, default=1.0
+    rho : float
         The paper's rho, which keeps the first steps short.
-    passes : int, default=5
+    passes : int
         How many times `fit` reads the data.
-    feature_rates : bool, default=True
+    feature_rates : bool
         A learning rate for each feature, by its own past gradients; False is the paper's MinBatSRank-Nonfea, with the
         rate learning_rate / sqrt(t) for all features in batch t. Its steps are as long as the gradients, which are sums
         over pairs: it needs far smaller learning rates.
-    batch_pairs : int, default=None
+    batch_pairs : int
         A batch is this many pairs of a query, drawn with replacement; by default it is all of them.
-    shuffle : bool, default=True
+    shuffle : bool
         Whether `fit` takes the queries in a new random order in each pass.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None
         Seeds the shuffling and the drawing of pairs.
-    progress : callable, default=None
+    progress : callable
         Called with a `Pass` (prints as one line) after each pass of `fit`.
 
     Attributes
@@ -100,32 +102,20 @@ class MinBatSRank(LinearRanker):
 
     method = "minbatsrank"
     objective = "l1 * |w|_1 + sum over pairs of max(0, 1 - w.(x_i - x_j))^2, followed online"
-    history_: tuple[Pass, ...]
 
     __metadata_request__partial_fit = {"qid": True}
 
-    def __init__(
-        self,
-        l1: float = 1.0,
-        learning_rate: float = 0.1,
-        rho: float = 1.0,
-        passes: int = 5,
-        *,
-        feature_rates: bool = True,
-        batch_pairs: int | None = None,
-        shuffle: bool = True,
-        random_state: Any = 0,
-        progress: Callable[[Pass], object] | None = None,
-    ) -> None:
-        self.l1 = l1
-        self.learning_rate = learning_rate
-        self.rho = rho
-        self.passes = passes
-        self.feature_rates = feature_rates
-        self.batch_pairs = batch_pairs
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.progress = progress
+    l1: float = 1.0
+    learning_rate: float = 0.1
+    rho: float = 1.0
+    passes: int = 5
+    _: KW_ONLY
+    feature_rates: bool = True
+    batch_pairs: int | None = None
+    shuffle: bool = True
+    random_state: Any = 0
+    progress: Callable[[Pass], object] | None = None
+    history_: tuple[Pass, ...] = field(init=False)
 
     @property
     def n_features_used_(self) -> int:

@@ -2,45 +2,100 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import ABCMeta
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.watching import Patience, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
-from linrank.objective.penalties import WeightPenalty
+from linrank.objective.objective import RankingObjective
+from linrank.objective.pair_losses import PairLoss
+from linrank.objective.penalties import Penalty, WeightPenalty
+from linrank.objective.placement import PlacedData
 from linrank.solvers.choice import solver_for
 from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.wanted_weights import with_wanted
 
 
+@with_settings
 class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
-    """Weights that minimise an objective."""
+    """Weights that minimise an objective.
 
-    # Settings that only some of these rankers have; for the others they are as here.
-    tol: float | None
-    max_iter: int | None
-    max_seconds: float | None = None
-    patience: int | None = None
-    measure: str = "ndcg@10"
-    warm_start: bool = False
+    Parameters
+    ----------
+    bounds : text, tuple or dict
+        What each weight may be: "non-negative", "non-positive", `(lower, upper)`, or `{feature: sign or interval}` with
+        features by name or number and signs "+" and "-". The minimum within the bounds is exact and certified.
+    prior : LinearModel, dict or array
+        Weights to keep near to: the penalty is `|w - prior|^2 / 2`, so they change only as the data demands.
+    tol : float
+        Stop where what is left of f, by the solver's estimate, is at most this share of it.
+    max_iter : int
+        Iterations at most.
+    max_seconds : float
+        Stop after this time, at the last point.
+    patience : int
+        With an `eval_set`: stop after this many iterations without a better `measure` on the last set, and keep the
+        best weights.
+    measure : str
+        Of `eval_set`, such as "map" or "ndcg@5".
+    warm_start : bool
+        Start from the last `coef_`.
+    progress : callable
+        Called with an `Iteration` (prints as one line) after each iteration.
+
+    Attributes
+    ----------
+    objective_ : float
+        The value of the objective.
+    gap_ : float
+        A certified bound on `objective_` minus the least value there is; only where the objective is convex.
+    history_ : tuple of Iteration
+    solution_ : Solution
+    """
+
+    _: KW_ONLY
+    tol: float | None = None
+    max_iter: int | None = None
     n_threads: int | None = None
     progress: Callable[[Iteration], object] | None = None
-    solver: str | None = None
-    bounds: Any = None
-    prior: Any = None
+    # Settings of some.
+    max_seconds: float | None = fixed(None)
+    patience: int | None = fixed(None)
+    measure: str = fixed("ndcg@10")
+    warm_start: bool = fixed(False)
+    solver: str | None = fixed(None)
+    bounds: Any = fixed(None)
+    prior: Any = fixed(None)
 
-    @abstractmethod
+    def _loss(self) -> PairLoss:
+        """What its scores cost."""
+        raise NotImplementedError
+
+    def _loss_weight(self) -> float:
+        return 1.0
+
+    def _penalty(self) -> Penalty:
+        """What its weights cost."""
+        raise NotImplementedError
+
     def _objective(self, dataset: RankingDataset, executor: Threads) -> Any:
         """What is minimised, on this data."""
+        return RankingObjective(self._loss(), self._penalty(), self._loss_weight(), PlacedData.of(dataset, executor))
+
+    def _solver(self, objective: Any) -> Any:
+        """Who minimises it."""
+        return solver_for(objective, self.solver, **self._limits())
 
     def _solve(self, objective: Any, start: Vector | None, watch: Watch | None) -> Any:
         """Minimise it, from given weights or from none, and return the solution."""
-        return solver_for(objective, self.solver, **self._limits()).minimize(objective, start, watch=watch)
+        return self._solver(objective).minimize(objective, start, watch=watch)
 
     def _with_wanted(self, penalty: WeightPenalty) -> WeightPenalty:
         """The penalty with the bounds and the prior that are asked for."""

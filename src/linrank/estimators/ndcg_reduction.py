@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import Ranker
+from linrank.estimators.base import UnweightedRanker
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_choice, check_count
 from linrank.measures import NDCG, Judgements
 from linrank.objective.ndcg_weighted import NDCGWeights
@@ -28,7 +30,8 @@ from linrank.objective.sorted_pairs import PairSums
 _PAIRS_AT_A_TIME = 1 << 17
 
 
-class NDCGReduction(Ranker):
+@with_settings
+class NDCGReduction(UnweightedRanker):
     """Ranking reduced to a weighted classification of pairs (Sun, Qin, Tao & Wang, 2009, Procedures 1 and 2).
 
     Round by round a classifier learns which of two documents has the higher label, an error on the pair costing
@@ -42,14 +45,14 @@ class NDCGReduction(Ranker):
 
     Parameters
     ----------
-    learner : classifier, default=None
+    learner : classifier
         Any classifier whose `fit` takes sample_weight; None is LogisticRegression without an intercept. It sees each
         pair in both orders, with target 1 where the first document has the higher label and 0 where the second has.
-    n_rounds : int, default=5
+    n_rounds : int
         The paper's T. It ends before where the order of the documents is that of an earlier round.
-    pair_features : {"difference", "concatenated"}, default="difference"
+    pair_features : {"difference", "concatenated"}
         What the learner sees of a pair: x_i - x_j, or x_i beside x_j.
-    max_pairs : int, default=2000000
+    max_pairs : int
         Pairs are listed here, twice each; data with more of them is refused.
 
     Attributes
@@ -65,8 +68,7 @@ class NDCGReduction(Ranker):
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.ndcg_reduction import NDCGReduction
+    >>> from linrank import NDCGReduction, make_ranking
     >>> data, _ = make_ranking(20, 10, 5)
     >>> model = NDCGReduction(DecisionTreeClassifier(max_depth=4, random_state=0))
     >>> wins = model.fit(data.features, data.labels, qid=data.qid).predict(data.features, qid=data.qid)
@@ -77,37 +79,13 @@ class NDCGReduction(Ranker):
     __metadata_request__predict = {"qid": True}
 
     method = "ndcg-reduction"
-    weighs_documents = False
     objective = "sum over pairs ranked wrongly of |change of NDCG|"
 
-    def __init__(
-        self,
-        learner: Any = None,
-        *,
-        n_rounds: int = 5,
-        pair_features: str = "difference",
-        max_pairs: int = 2_000_000,
-    ) -> None:
-        self.learner = learner
-        self.n_rounds = n_rounds
-        self.pair_features = pair_features
-        self.max_pairs = max_pairs
-
-    # Without sample_weight, which scikit-learn would otherwise take to be supported.
-    def fit(
-        self, X: Any, y: Any = None, qid: Any = None, *, group: Any = None, query_weight: Any = None, **others: Any
-    ) -> Self:
-        """Train on documents X with labels y, or on a `RankingDataset`.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset and nothing beside it
-        y : labels, any finite numbers; higher is better, and 0 or less gains nothing in NDCG
-        qid : one value a row of any kind, in any order; without it, everything is one query
-        group : sizes of consecutive queries, in place of qid
-        query_weight : one weight a query, in order of first appearance
-        """
-        return super().fit(X, y, qid, group=group, query_weight=query_weight, **others)
+    learner: Any = None
+    _: KW_ONLY
+    n_rounds: int = 5
+    pair_features: str = "difference"
+    max_pairs: int = 2_000_000
 
     def _check(self) -> None:
         check_choice("pair_features", self.pair_features, ("difference", "concatenated"))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Vector
 from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
+from linrank.estimators.choosing import best_strength
+from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_choice, check_limits, check_positive
 from linrank.estimators.watching import watcher
@@ -24,13 +25,13 @@ from linrank.measures import Judgements, Measure, parse_measure
 from linrank.model import LinearModel
 from linrank.objective.least_squares import Centring, LeastSquares
 from linrank.objective.objective import RankingObjective
-from linrank.objective.penalties import L2
+from linrank.objective.penalties import L2, Penalty
 from linrank.objective.placed_blocks import Shard
 from linrank.objective.placement import PlacedData
 from linrank.solvers.choice import solver_for
 from linrank.solvers.normal_equations import GramRidge, LeftOut, NormalEquations
 from linrank.solvers.ridge_cg import RidgeCG
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.solvers.solution import Solution
 
 # A matrix of so many features takes 800 MB, and minutes to decompose.
 _MOST_FEATURES_IN_A_MATRIX = 10_000
@@ -44,22 +45,39 @@ DEFAULT_GAMMAS: tuple[float, ...] = tuple(np.logspace(-3, 7, 50).tolist())
 SQUARED_ERROR = "squared_error"
 
 
+@with_settings
 class LeastSquaresRanker(MinimizingRanker, metaclass=ABCMeta):
-    """A ranker that minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2`."""
+    """A ranker that minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2`.
+
+    Parameters
+    ----------
+    gamma : float
+        Strength of the penalty, beside a sum over documents: it grows with the data.
+    pair_weight : {"document", "pair"}
+        Whether the pairs of a query are divided by its number of documents, or all pairs count alike.
+    tol : float
+        Stop where |gradient|^2 / (2 gamma), a bound on what is left, is at most this times the objective.
+    """
 
     objective = "1/2 * sum over queries of |L (X w - y)|^2 + 1/2 * gamma * w.w, L the query's centring matrix"
 
-    gamma: float
-    pair_weight: str
+    gamma: float = 1.0
+    _: KW_ONLY
+    pair_weight: str = "document"
+    tol: float = 1e-6
+    max_iter: int = 10_000
+    warm_start: bool = False
 
     def _check(self) -> None:
         check_gamma("gamma", self.gamma)
         check_choice("pair_weight", self.pair_weight, ("document", "pair"))
         check_limits(self)
 
-    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        loss = LeastSquares(self.pair_weight)  # type: ignore[arg-type]
-        return RankingObjective(loss, self._with_wanted(L2(float(self.gamma))), 1.0, PlacedData.of(dataset, executor))
+    def _loss(self) -> LeastSquares:
+        return LeastSquares(self.pair_weight)  # type: ignore[arg-type]
+
+    def _penalty(self) -> Penalty:
+        return self._with_wanted(L2(float(self.gamma)))
 
     def _remedy(self, solution: Solution) -> str:
         return (
@@ -73,6 +91,7 @@ def check_gamma(name: str, gamma: float) -> None:
     check_positive(name, gamma, "it is what makes the solution unique.")
 
 
+@with_settings
 class PairwiseRidge(LeastSquaresRanker):
     """Pairwise least squares, solved exactly.
 
@@ -83,40 +102,19 @@ class PairwiseRidge(LeastSquaresRanker):
 
     Parameters
     ----------
-    gamma : float, default=1.0
-        Strength of the penalty, beside a sum over documents: it grows with the data.
-    pair_weight : {"document", "pair"}, default="document"
-        Whether the pairs of a query are divided by its number of documents, or all pairs count alike.
-    solver : {"gram", "cg"}, default=None
+    solver : {"gram", "cg"}
         "gram": the matrix of features x features, and its Cholesky factors. "cg": conjugate gradients, preconditioned
         with the diagonal, for many features. Unless given, whichever takes less time.
-    bounds, prior
-        As for `RankSVM`; solved by Newton's method then.
-    tol : float, default=1e-6
+    tol : float
         For "cg": stop where |gradient|^2 / (2 gamma), a bound on what is left, is at most this times the objective.
-    max_iter : int, default=10000
+    max_iter : int
         For "cg".
-    warm_start : bool, default=False
+    warm_start : bool
         For "cg": start from the last `coef_`.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each iteration.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-    objective_ : float
-    gap_ : float
-        A certified bound on `objective_` minus the least value there is.
-    n_iter_ : int
-    history_ : tuple of Iteration
-    solution_ : Solution
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.pairwise_ridge import PairwiseRidge
+    >>> from linrank import PairwiseRidge, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = PairwiseRidge(gamma=10.0).fit(data.features, data.labels, qid=data.qid)
     >>> model.coef_.shape
@@ -125,43 +123,23 @@ class PairwiseRidge(LeastSquaresRanker):
 
     method = "ridge"
 
-    def __init__(
-        self,
-        gamma: float = 1.0,
-        *,
-        pair_weight: str = "document",
-        solver: str | None = None,
-        bounds: Any = None,
-        prior: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 10_000,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.pair_weight = pair_weight
-        self.solver = solver
-        self.bounds = bounds
-        self.prior = prior
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-        self.progress = progress
+    _: KW_ONLY
+    solver: str | None = None
+    bounds: Any = None
+    prior: Any = None
 
     def _check(self) -> None:
         super()._check()
         check_choice("solver", self.solver, (None, "gram", "cg"))
 
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
+    def _solver(self, objective: RankingObjective) -> Any:
         if self.bounds is not None or self.prior is not None:
-            return solver_for(objective, **self._limits()).minimize(objective, start, watch=watch)
+            return solver_for(objective, **self._limits())
         solver = self.solver or ("gram" if _matrix_pays(objective.data) else "cg")
         if solver == "cg":
-            return RidgeCG(**self._limits()).minimize(objective, start, watch=watch)
+            return RidgeCG(**self._limits())
         check_matrix(objective.data.n_features, "use solver='cg'")
-        return GramRidge().minimize(objective, watch=watch)
+        return GramRidge()
 
 
 def _matrix_pays(data: PlacedData) -> bool:
@@ -181,6 +159,7 @@ def check_matrix(n_features: int, remedy: str) -> None:
         )
 
 
+@with_settings
 class PairwiseRidgeCV(PairwiseRidge):
     """PairwiseRidge for every gamma of a path, and the best gamma by leaving out each query in turn.
 
@@ -191,13 +170,12 @@ class PairwiseRidgeCV(PairwiseRidge):
     Parameters
     ----------
     gammas : sequence of float, default=50 values from 10^-3 to 10^7
-    measure : str, default="ndcg@10"
+        To choose from.
+    measure : str
         What gamma is chosen by, on the left-out scores: a measure of ranking, or "squared_error" for the objective's
         own loss (with a minus, so that higher is better).
-    one_se : bool, default=False
+    one_se : bool
         Choose the largest gamma whose measure is within one standard error (over queries) of the best: a plainer model.
-    pair_weight, n_threads, progress
-        As for `PairwiseRidge`.
 
     Attributes
     ----------
@@ -211,24 +189,19 @@ class PairwiseRidgeCV(PairwiseRidge):
         Over queries.
     coef_path_ : ndarray of shape (n_gammas, n_features)
         The weights of all queries for each gamma.
-    coef_, objective_, gap_, n_iter_, history_, solution_
-        As for `PairwiseRidge`, for the gamma chosen.
     """
 
-    def __init__(
-        self,
-        gammas: Sequence[float] = DEFAULT_GAMMAS,
-        *,
-        measure: str = "ndcg@10",
-        one_se: bool = False,
-        pair_weight: str = "document",
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        super().__init__(pair_weight=pair_weight, n_threads=n_threads, progress=progress)
-        self.gammas = gammas
-        self.measure = measure
-        self.one_se = one_se
+    gammas: Sequence[float] = DEFAULT_GAMMAS
+    _: KW_ONLY
+    measure: str = "ndcg@10"
+    one_se: bool = False
+    gamma: float = fixed(1.0)
+    solver: str | None = fixed(None)
+    bounds: Any = fixed(None)
+    prior: Any = fixed(None)
+    tol: float = fixed(1e-6)
+    max_iter: int = fixed(10_000)
+    warm_start: bool = fixed(False)
 
     def _check(self) -> None:
         super()._check()
@@ -250,10 +223,11 @@ class PairwiseRidgeCV(PairwiseRidge):
             self.coef_path_ = equations.path(gammas)
             left_out = LeftOut(equations, gammas, self.coef_path_, self.pair_weight == "pair")
             self.measures_ = self._leave_out_each(objective.data, left_out, measure)
-            chosen = self._choose(gammas)
-            solution = GramRidge().finish(
-                objective.with_penalty(L2(self.gamma_)), equations, self.coef_path_[chosen], watcher(self.progress)
-            )
+            chosen = best_strength(gammas, self.measures_, one_se=self.one_se, plainest_last=True)
+            self.gammas_, self.gamma_ = gammas, float(gammas[chosen.number])
+            self.mean_measure_, self.standard_error_ = chosen.means, chosen.errors
+            weights, watch = self.coef_path_[chosen.number], watcher(self.progress)
+            solution = GramRidge().finish(objective.with_penalty(L2(self.gamma_)), equations, weights, watch)
         self._finish(solution)
 
     def to_model(self, **extra: Any) -> LinearModel:
@@ -273,24 +247,6 @@ class PairwiseRidgeCV(PairwiseRidge):
         for of_shard in data.executor.gather(data.map(_measure_shard, left_out=left_out, measure=measure)):
             measured.update(of_shard)
         return np.concatenate([measured[first_row] for first_row in sorted(measured)], axis=1)
-
-    def _choose(self, gammas: Vector) -> int:
-        """Set what is known of each gamma, and return the number of the best."""
-        self.gammas_ = gammas
-        values = self.measures_[:, ~np.isnan(self.measures_[0])]
-        n_queries = values.shape[1]
-        if n_queries == 0:
-            self.mean_measure_ = self.standard_error_ = np.full(len(gammas), np.nan)
-            best = int(np.argmin(np.abs(np.log(gammas))))
-        else:
-            self.mean_measure_ = values.mean(axis=1)
-            self.standard_error_ = values.std(axis=1) / np.sqrt(max(1, n_queries - 1))
-            best = int(np.argmax(self.mean_measure_))
-            if self.one_se:
-                near = self.mean_measure_ >= self.mean_measure_[best] - self.standard_error_[best]
-                best = int(np.flatnonzero(near)[-1])
-        self.gamma_ = float(gammas[best])
-        return best
 
 
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.

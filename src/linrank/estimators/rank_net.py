@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from linrank.estimators.smooth_ranker import SmoothRanker
+from dataclasses import KW_ONLY
+
+from linrank.estimators.declaring import with_settings
+from linrank.estimators.penalized_ranker import PenalizedRanker
 from linrank.objective.logistic_pairs import Logistic
 from linrank.objective.registry import LOSSES
 
 
-class RankNet(SmoothRanker):
+@with_settings
+class RankNet(PenalizedRanker):
     """Linear RankNet, trained exactly on all preference pairs (Burges et al., 2005).
 
     Minimises `w.w / 2 + C sum log(1 + exp(-w.(x_i - x_j)))` over the weights w; the sum is over the pairs of documents
@@ -16,30 +20,19 @@ class RankNet(SmoothRanker):
     pass and O(l) memory for l documents, where RankSVM needs O(l log k). With `penalty="l1"` the first term is |w|_1,
     and most weights may be exactly zero.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Weight of the loss, which is a sum over pairs.
-    penalty, tol, max_iter, max_seconds, patience, measure, warm_start, n_threads, progress
-        As for `ListNet`.
-
-    Attributes
-    ----------
-    coef_, objective_, gap_, n_iter_, history_, solution_, eval_history_
-        As for `ListNet`.
-
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.rank_net import RankNet
+    >>> from linrank import RankNet, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
-    >>> model = RankNet(C=0.01).fit(data.features, data.labels, qid=data.qid)
-    >>> model.coef_.shape
+    >>> RankNet(C=0.01).fit(data).coef_.shape
     (10,)
     """
 
     method = "ranknet"
     loss_sum = LOSSES["logistic"].formula
+
+    _: KW_ONLY
+    tol: float = 1e-6
 
     def _loss(self) -> Logistic:
         return Logistic()

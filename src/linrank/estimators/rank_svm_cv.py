@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from linrank.arrays import Vector
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
+from linrank.estimators.choosing import best_strength
+from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
@@ -24,6 +26,7 @@ from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
 
 
+@with_settings
 class RankSVMCV(RankSVM):
     """RankSVM for every C of a path with warm starts, and the best C by a measure of ranking.
 
@@ -33,13 +36,15 @@ class RankSVMCV(RankSVM):
     Parameters
     ----------
     Cs : sequence of float, default=2^-15 ... 2^10
-    cv : int, default=5
-    one_se : bool, default=False
+        To choose from.
+    cv : int
+        Folds, of whole queries.
+    one_se : bool
         Choose the smallest C whose measure is within one standard error (over queries) of the best: a plainer model.
-    random_state : int, default=0
+    random_state : int
         Seed of the folds.
-    loss, penalty, l1_ratio, pairs, solver, tol, max_iter, sums, measure, n_threads, progress
-        As for `RankSVM`; `measure` is what C is chosen by.
+    measure : str
+        What C is chosen by.
 
     Attributes
     ----------
@@ -50,39 +55,17 @@ class RankSVMCV(RankSVM):
         The measure of each held-out query for each C (NaN where the measure skips it).
     mean_measure_, standard_error_ : ndarray of shape (n_Cs,)
         Over queries.
-    coef_, objective_, gap_, n_iter_, history_, solution_
-        As for `RankSVM`, of the final training.
     """
 
-    def __init__(
-        self,
-        Cs: Sequence[float] = DEFAULT_CS,
-        *,
-        cv: int = 5,
-        one_se: bool = False,
-        random_state: int = 0,
-        loss: str = "squared_hinge",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
-        pairs: str = "all",
-        solver: str | None = None,
-        bounds: Any = None,
-        prior: Any = None,
-        tol: float | None = None,
-        max_iter: int | None = None,
-        sums: str = "auto",
-        measure: str = "ndcg@10",
-        n_threads: int | None = None,
-        progress: Any = None,
-    ) -> None:
-        super().__init__(
-            loss=loss, penalty=penalty, l1_ratio=l1_ratio, pairs=pairs, solver=solver, bounds=bounds,
-            prior=prior, tol=tol, max_iter=max_iter, sums=sums, measure=measure, n_threads=n_threads, progress=progress,
-        )  # fmt: skip
-        self.Cs = Cs
-        self.cv = cv
-        self.one_se = one_se
-        self.random_state = random_state
+    Cs: Sequence[float] = DEFAULT_CS
+    _: KW_ONLY
+    cv: int = 5
+    one_se: bool = False
+    random_state: int = 0
+    C: float = fixed(1.0)
+    max_seconds: float | None = fixed(None)
+    patience: int | None = fixed(None)
+    warm_start: bool = fixed(False)
 
     def _check(self) -> None:
         Cs = np.asarray(self.Cs, dtype=np.float64)
@@ -98,7 +81,9 @@ class RankSVMCV(RankSVM):
                 self.measures_ = self._measure_path(dataset, validation[-1], Cs, measure, executor)
             else:
                 self.measures_ = self._cross_validate(dataset, Cs, measure, executor)
-            self._choose(Cs)
+            chosen = best_strength(Cs, self.measures_, one_se=self.one_se)
+            self.Cs_, self.C_ = Cs, float(Cs[chosen.number])
+            self.mean_measure_, self.standard_error_ = chosen.means, chosen.errors
             objective = self._objective(dataset, executor).with_C(self.C_)
             solution = self._solve(objective, None, watcher(self.progress))
         self._finish(solution)
@@ -146,19 +131,3 @@ class RankSVMCV(RankSVM):
                 raise KeyboardInterrupt
             weights = solution.weights
             yield weights
-
-    def _choose(self, Cs: Vector) -> None:
-        self.Cs_ = Cs
-        values = self.measures_[:, ~np.isnan(self.measures_[0])]
-        n_queries = values.shape[1]
-        if n_queries == 0:
-            self.mean_measure_ = self.standard_error_ = np.full(len(Cs), np.nan)
-            self.C_ = float(Cs[np.argmin(np.abs(np.log(Cs)))])
-            return
-        self.mean_measure_ = values.mean(axis=1)
-        self.standard_error_ = values.std(axis=1) / np.sqrt(max(1, n_queries - 1))
-        best = int(np.argmax(self.mean_measure_))
-        if self.one_se:
-            near = self.mean_measure_ >= self.mean_measure_[best] - self.standard_error_[best]
-            best = int(np.flatnonzero(near)[0])
-        self.C_ = float(Cs[best])

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY
 
-from linrank.arrays import Vector
-from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.duals.nuclear_dual import NuclearDual, NuclearSolution
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_limits, check_not_negative, check_positive
-from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge
-from linrank.objective.penalties import L2
-from linrank.objective.placement import PlacedData
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.objective.penalties import L2, Penalty
+from linrank.solvers.solution import Solution
 
 
+@with_settings
 class RegRankSVM(MinimizingRanker):
     """RankSVM with a nuclear norm on the matrices of its dual variables (Xu, Zeng, Lan, Guo & Cheng, 2018).
 
@@ -31,30 +29,24 @@ class RegRankSVM(MinimizingRanker):
 
     Parameters
     ----------
-    C : float, default=0.001
+    C : float
         Bound of the dual variables: the weight of the hinge, which is a sum over pairs.
-    nuclear : float, default=30.0
+    nuclear : float
         Weight of the nuclear norm (the paper's gamma). Singular values of a are shrunk by nuclear / (2 coupling) to
         make A.
-    coupling : float, default=None
+    coupling : float
         How closely a is held to A (the paper's lambda). None is 1 / C. Where A is zero, the hinge's corner is rounded
         over a margin of 2 coupling C. The rounds it takes grow with coupling x C.
-    tol : float, default=0.001
+    tol : float
         The duality gap to stop at, relative to the size of the objective.
-    max_iter : int, default=1000
+    max_iter : int
         Rounds of a step in a and a step in A.
-    max_seconds : float, default=None
-        Stop after this time, at the last point.
-    max_memory : float, default=2.0
+    max_memory : float
         Gigabytes. Data whose cells would take more is refused, with what they would take, before any work.
-    keep_dual : bool, default=False
+    keep_dual : bool
         Keep the dual variables in `dual_`: 8 bytes a cell, and 16 more in training.
-    warm_start : bool, default=False
+    warm_start : bool
         Start the first step in a from the last `coef_`.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each round.
 
     Attributes
     ----------
@@ -69,14 +61,11 @@ class RegRankSVM(MinimizingRanker):
     dual_ : tuple of ndarray, or None
         With `keep_dual`, the dual variables of each query. Rows are its documents with others below them and columns
         those with others above, both in ascending order of label; documents and queries without weight are left out.
-    n_iter_ : int
-    history_ : tuple of Iteration
     solution_ : NuclearSolution
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.reg_rank_svm import RegRankSVM
+    >>> from linrank import RegRankSVM, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = RegRankSVM(C=0.001, nuclear=2.0).fit(data.features, data.labels, qid=data.qid)
     >>> model.ranks_.shape
@@ -88,32 +77,16 @@ class RegRankSVM(MinimizingRanker):
         "|w|^2 / 2 - sum over pairs of a_ij + nuclear * |A|_* + coupling * |a - A|^2, w = sum of a_ij (x_i - x_j)"
     )
 
-    def __init__(
-        self,
-        C: float = 0.001,
-        nuclear: float = 30.0,
-        coupling: float | None = None,
-        *,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        max_seconds: float | None = None,
-        max_memory: float = 2.0,
-        keep_dual: bool = False,
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        self.C = C
-        self.nuclear = nuclear
-        self.coupling = coupling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.max_memory = max_memory
-        self.keep_dual = keep_dual
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-        self.progress = progress
+    C: float = 0.001
+    nuclear: float = 30.0
+    coupling: float | None = None
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_iter: int = 1000
+    max_seconds: float | None = None
+    max_memory: float = 2.0
+    keep_dual: bool = False
+    warm_start: bool = False
 
     def _check(self) -> None:
         check_positive("C", self.C, "it is the bound of the dual variables.")
@@ -123,18 +96,23 @@ class RegRankSVM(MinimizingRanker):
         check_positive("max_memory", self.max_memory, "it is in gigabytes.")
         check_limits(self)
 
-    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        return RankingObjective(Hinge(), L2(), self.C, PlacedData.of(dataset, executor))
+    def _loss(self) -> Hinge:
+        return Hinge()
 
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> NuclearSolution:
-        solver = NuclearDual(
+    def _loss_weight(self) -> float:
+        return self.C
+
+    def _penalty(self) -> Penalty:
+        return L2()
+
+    def _solver(self, objective: RankingObjective) -> NuclearDual:  # noqa: ARG002
+        return NuclearDual(
             self.nuclear,
             1.0 / self.C if self.coupling is None else self.coupling,
             max_bytes=1e9 * self.max_memory,
             keep_dual=self.keep_dual,
             **self._limits(),
         )
-        return solver.minimize(objective, start, watch=watch)
 
     def _finish(self, solution: NuclearSolution) -> None:  # type: ignore[override]
         self.ranks_ = solution.ranks

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY
 
-from linrank.arrays import Vector
-from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_count, check_limits, check_not_negative, check_positive
-from linrank.executors.local import Threads
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber
 from linrank.objective.objective import RankingObjective
-from linrank.objective.penalties import L1
-from linrank.objective.placement import PlacedData
-from linrank.solvers.solution import Iteration, Solution, Watch
+from linrank.objective.penalties import L1, Penalty
+from linrank.solvers.solution import Solution
 from linrank.solvers.truncated_gradient import TruncatedGradient
 
 
+@with_settings
 class RSRank(MinimizingRanker):
     """Sparse linear ranking for NDCG: weighted pairs, truncated gradient (Sun, Qin, Tao & Wang, 2009).
 
@@ -30,45 +28,31 @@ class RSRank(MinimizingRanker):
 
     Parameters
     ----------
-    l1 : float, default=1.0
+    l1 : float
         The paper's g: how far, times the learning rate, a truncation moves each weight towards zero.
-    learning_rate : float, default=0.001
+    learning_rate : float
         The paper's eta. It is halved, for good, at a step that may have raised the objective.
-    truncate_every : int, default=1
+    truncate_every : int
         The paper's K: truncate after this many gradient steps. As in the paper the length of a truncation does not grow
         with it, so a larger one makes the model less sparse.
-    tol : float, default=0.01
+    tol : float
         Stop where K steps move the weights by no more than this share of what the first K steps did.
-    max_iter : int, default=1000
+    max_iter : int
         Gradient steps; each is one pass over the data.
-    max_seconds : float, default=None
-        Stop after this time, at the last point.
-    patience : int, default=None
+    patience : int
         With an `eval_set`: stop after this many steps without a better `measure` on the last set, and keep the
         best weights: the paper chooses the number of steps so.
-    measure : str, default="ndcg@10"
-    warm_start : bool, default=False
-        Start from the last `coef_`, and not from zero.
-    n_threads : int, default=None
-        All processors. The result is the same to the last bit for any number.
-    progress : callable, default=None
-        Called with an `Iteration` (prints as one line) after each step.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
     objective_ : float
         The formula above at `coef_`, with the weights omega of the order there.
-    n_iter_ : int
-    history_ : tuple of Iteration
-    solution_ : Solution
     eval_history_ : list of list of float
-        The `measure` on each set of `eval_set`, step by step.
+        The `measure` on each set of `eval_set`, iteration by iteration.
 
     Examples
     --------
-    >>> from linrank.estimators.rs_rank import RSRank
-    >>> from linrank import make_ranking
+    >>> from linrank import RSRank, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> X = data.features / data.features.std(axis=0)
     >>> model = RSRank(l1=20.0).fit(X, data.labels, qid=data.qid)
@@ -80,32 +64,16 @@ class RSRank(MinimizingRanker):
     method = "rsrank"
     objective = "sum over pairs of |change of NDCG| * huber(w.(x_i - x_j)) + l1 / truncate_every * |w|_1"
 
-    def __init__(
-        self,
-        l1: float = 1.0,
-        *,
-        learning_rate: float = 1e-3,
-        truncate_every: int = 1,
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        max_seconds: float | None = None,
-        patience: int | None = None,
-        measure: str = "ndcg@10",
-        warm_start: bool = False,
-        n_threads: int | None = None,
-        progress: Callable[[Iteration], object] | None = None,
-    ) -> None:
-        self.l1 = l1
-        self.learning_rate = learning_rate
-        self.truncate_every = truncate_every
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.patience = patience
-        self.measure = measure
-        self.warm_start = warm_start
-        self.n_threads = n_threads
-        self.progress = progress
+    l1: float = 1.0
+    _: KW_ONLY
+    learning_rate: float = 1e-3
+    truncate_every: int = 1
+    tol: float = 1e-2
+    max_iter: int = 1000
+    max_seconds: float | None = None
+    patience: int | None = None
+    measure: str = "ndcg@10"
+    warm_start: bool = False
 
     def _check(self) -> None:
         check_not_negative("l1", self.l1, "0 does not truncate.")
@@ -116,14 +84,14 @@ class RSRank(MinimizingRanker):
     def _compares_weights(self) -> bool:
         return self.l1 > 0
 
-    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
-        return RankingObjective(
-            NDCGWeightedHuber(), L1(self.l1 / self.truncate_every), 1.0, PlacedData.of(dataset, executor)
-        )
+    def _loss(self) -> NDCGWeightedHuber:
+        return NDCGWeightedHuber()
 
-    def _solve(self, objective: RankingObjective, start: Vector | None, watch: Watch | None) -> Solution:
-        solver = TruncatedGradient(self.learning_rate, self.truncate_every, **self._limits())
-        return solver.minimize(objective, start, watch=watch)
+    def _penalty(self) -> Penalty:
+        return L1(self.l1 / self.truncate_every)
+
+    def _solver(self, objective: RankingObjective) -> TruncatedGradient:  # noqa: ARG002
+        return TruncatedGradient(self.learning_rate, self.truncate_every, **self._limits())
 
     def _remedy(self, solution: Solution) -> str:
         return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, field
 from typing import Any
 
 from sklearn.utils import check_random_state
@@ -11,6 +12,7 @@ from sklearn.utils import check_random_state
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_choice, check_count, check_positive
 from linrank.online.queries_by_label import QueriesByLabel
 from linrank.online.sampled_pairs import SampledPairs, Stretch
@@ -19,6 +21,7 @@ _FORMULAS = {"hinge": "max(0, 1 - w.(x_i - x_j))", "logistic": "log(1 + exp(-w.(
 _MEANS = {"pairs": "mean over pairs", "queries": "mean over queries of the mean over their pairs"}
 
 
+@with_settings
 class SampledPairSGD(LinearRanker):
     """Stochastic gradient descent on sampled preference pairs, as in sofia-ml (Sculley, 2009).
 
@@ -29,25 +32,24 @@ class SampledPairSGD(LinearRanker):
 
     Parameters
     ----------
-    l2 : float, default=0.01
+    l2 : float
         Strength of the penalty, beside a mean over pairs: sofia-ml's lambda, and 1 / (C x number of pairs) of RankSVM.
-    steps : int, default=100000
+    steps : int
         Pairs drawn.
-    loss : {"hinge", "logistic"}, default="hinge"
+    loss : {"hinge", "logistic"}
         max(0, 1 - m) or log(1 + exp(-m)) of a pair's margin m.
-    sampling : {"pairs", "queries"}, default="pairs"
+    sampling : {"pairs", "queries"}
         Whether every pair is equally likely (sofia-ml's "rank") or every query, and then each of its pairs
         ("query-norm-rank"): by pairs, large queries count more.
-    learning_rate : float, default=None
+    learning_rate : float
         A constant rate in place of 1 / (l2 t).
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState or None
         Seeds the drawing of pairs.
-    progress : callable, default=None
+    progress : callable
         Called with a `Stretch` (prints as one line) after each twentieth of the steps.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
     objective_ : float
         l2 w.w / 2 plus the mean loss of the last twentieth of the pairs, each measured before learning from it.
     n_iter_ : int
@@ -56,8 +58,7 @@ class SampledPairSGD(LinearRanker):
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.sampled_pair_sgd import SampledPairSGD
+    >>> from linrank import SampledPairSGD, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = SampledPairSGD(l2=0.001).fit(data.features, data.labels, qid=data.qid)
     >>> model.n_iter_
@@ -65,26 +66,16 @@ class SampledPairSGD(LinearRanker):
     """
 
     method = "sampled-sgd"
-    history_: tuple[Stretch, ...]
 
-    def __init__(
-        self,
-        l2: float = 0.01,
-        steps: int = 100_000,
-        *,
-        loss: str = "hinge",
-        sampling: str = "pairs",
-        learning_rate: float | None = None,
-        random_state: Any = 0,
-        progress: Callable[[Stretch], object] | None = None,
-    ) -> None:
-        self.l2 = l2
-        self.steps = steps
-        self.loss = loss
-        self.sampling = sampling
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.progress = progress
+    l2: float = 0.01
+    steps: int = 100_000
+    _: KW_ONLY
+    loss: str = "hinge"
+    sampling: str = "pairs"
+    learning_rate: float | None = None
+    random_state: Any = 0
+    progress: Callable[[Stretch], object] | None = None
+    history_: tuple[Stretch, ...] = field(init=False)
 
     @property
     def objective(self) -> str:  # type: ignore[override]

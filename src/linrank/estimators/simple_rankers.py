@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.ada_rank import SingleFeatures, in_any_order, repeated, signs_of
 from linrank.estimators.base import LinearRanker
+from linrank.estimators.declaring import with_settings
 from linrank.measures import parse_measure
 
 
+@with_settings
 class SingleFeature(LinearRanker):
     """Ranks by one feature: the one with the best measure on the training data, or the one that is named.
 
@@ -25,16 +27,14 @@ class SingleFeature(LinearRanker):
 
     Parameters
     ----------
-    feature : str or int, default=None
+    feature : str or int
         A name, as of a DataFrame's column or, where there are none, the feature's number from 1 as text, such as "7";
         or a column's number from 0. None: the best one.
-    direction : {"both", "higher", "lower"}, default="both"
+    direction : {"both", "higher", "lower"}
         Whether higher values rank first, or lower ones, or whichever is better.
-    measure : str, default="ndcg@10"
+    measure : str
         What to choose by. Ties that the measure would leave to the order of the rows, or to document ids, are averaged
         over.
-    n_threads : int, default=None
-        All processors. The result is the same for any number.
 
     Attributes
     ----------
@@ -46,12 +46,10 @@ class SingleFeature(LinearRanker):
         The mean of the measure over the training queries, weighted by query_weight.
     measures_ : ndarray of shape (n_features,)
         The same for every feature, in its better direction; where a feature is named, NaN for all others.
-    n_iter_ : int
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.simple_rankers import SingleFeature
+    >>> from linrank import SingleFeature, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> SingleFeature("4").fit(data.features, data.labels, qid=data.qid).feature_
     3
@@ -59,18 +57,11 @@ class SingleFeature(LinearRanker):
 
     method = "single-feature"
 
-    def __init__(
-        self,
-        feature: str | int | None = None,
-        *,
-        direction: str = "both",
-        measure: str = "ndcg@10",
-        n_threads: int | None = None,
-    ) -> None:
-        self.feature = feature
-        self.direction = direction
-        self.measure = measure
-        self.n_threads = n_threads
+    feature: str | int | None = None
+    _: KW_ONLY
+    direction: str = "both"
+    measure: str = "ndcg@10"
+    n_threads: int | None = None
 
     @property
     def objective(self) -> str:  # type: ignore[override]
@@ -110,24 +101,19 @@ class SingleFeature(LinearRanker):
         raise LinrankError(f"feature={feature!r}; use a column's number from 0 to {len(names) - 1}, or {_some(names)}.")
 
 
+@with_settings
 class FixedWeights(LinearRanker):
     """Ranks by `w.x` with weights that are given, and not learned: what is in use today, to compare with.
 
     Parameters
     ----------
-    weights : dict, text or array of shape (n_features,), default=None
+    weights : dict, text or array of shape (n_features,)
         A weight for each name, as of a DataFrame's columns or, where there are none, the features' numbers from 1 as
         text; features that are not named have the weight 0. As text: "title=2,body=0.5". None: 1 for every feature.
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-    n_iter_ : int
-
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.simple_rankers import FixedWeights
+    >>> from linrank import FixedWeights, make_ranking
     >>> data, _ = make_ranking(100, 20, 4)
     >>> FixedWeights({"1": 2.0, "4": -0.5}).fit(data.features, data.labels, qid=data.qid).coef_
     array([ 2. ,  0. ,  0. , -0.5])
@@ -136,8 +122,7 @@ class FixedWeights(LinearRanker):
     method = "fixed-weights"
     objective = "none: the weights are given"
 
-    def __init__(self, weights: Mapping[str, float] | str | Any = None) -> None:
-        self.weights = weights
+    weights: Mapping[str, float] | str | Any = None
 
     def _check(self) -> None:
         """Nothing can be said before the columns are known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from contextlib import nullcontext
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.base import Ranker
+from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_count, check_positive
 from linrank.threads import number_of_threads
 
@@ -21,10 +23,34 @@ from linrank.threads import number_of_threads
 _MOST_DENSE_BYTES = 1 << 33
 
 
+@with_settings
 class TreeRanker(Ranker, metaclass=ABCMeta):
-    """A sum of decision trees; what was trained is `model_`, an object of the library it came from."""
+    """A sum of decision trees; what was trained is `model_`, an object of the library it came from.
 
-    n_threads: int | None
+    Parameters
+    ----------
+    n_trees : int
+        How many.
+    learning_rate : float
+        The share of each tree that is added.
+    max_leaves : int
+        Of a tree.
+    min_leaf : int
+        Documents in a leaf.
+    n_threads : int
+        All processors.
+
+    Attributes
+    ----------
+    feature_count_ : int
+        How many features some split looks at.
+    n_iter_ : int
+        Trees.
+    """
+
+    n_trees: int = 100
+    _: KW_ONLY
+    n_threads: int | None = None
 
     @abstractmethod
     def _grown(self, dataset: RankingDataset) -> Any:
@@ -83,6 +109,7 @@ class PointwiseTrees(TreeRanker, metaclass=ABCMeta):
         """Fit a regression of the library."""
 
 
+@with_settings
 class GradientBoostedTrees(PointwiseTrees):
     """Gradient boosted regression trees on the labels, by scikit-learn's HistGradientBoostingRegressor.
 
@@ -91,29 +118,16 @@ class GradientBoostedTrees(PointwiseTrees):
 
     Parameters
     ----------
-    n_trees : int, default=100
-    learning_rate : float, default=0.05
-    max_leaves : int, default=15
-        Of a tree.
-    min_leaf : int, default=50
-        Documents in a leaf.
-    random_state : int, default=0
+    random_state : int
         Chooses the documents that bins are made from, where there are more than 200,000.
-    n_threads : int, default=None
-        All processors.
 
     Attributes
     ----------
-    feature_count_ : int
-        How many features some split looks at.
-    n_iter_ : int
-        Trees.
     model_ : HistGradientBoostingRegressor
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.tree_rankers import GradientBoostedTrees
+    >>> from linrank import GradientBoostedTrees, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> model = GradientBoostedTrees(n_trees=10).fit(data.features, data.labels, qid=data.qid)
     >>> model.predict(data.features).shape
@@ -122,22 +136,11 @@ class GradientBoostedTrees(PointwiseTrees):
 
     method = "gbt"
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        *,
-        learning_rate: float = 0.05,
-        max_leaves: int = 15,
-        min_leaf: int = 50,
-        random_state: Any = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
-        self.min_leaf = min_leaf
-        self.random_state = random_state
-        self.n_threads = n_threads
+    _: KW_ONLY
+    learning_rate: float = 0.05
+    max_leaves: int = 15
+    min_leaf: int = 50
+    random_state: Any = 0
 
     def _regress(self, rows: Any, labels: Vector, weights: Vector | None) -> Any:
         from sklearn.ensemble import HistGradientBoostingRegressor
@@ -166,6 +169,7 @@ class GradientBoostedTrees(PointwiseTrees):
         return nullcontext() if self.n_threads is None else threadpool_limits(self.n_threads, user_api="openmp")
 
 
+@with_settings
 class RandomForest(PointwiseTrees):
     """A random forest of regression trees on the labels, by scikit-learn's RandomForestRegressor.
 
@@ -174,27 +178,20 @@ class RandomForest(PointwiseTrees):
 
     Parameters
     ----------
-    n_trees : int, default=100
-    max_features : str, int, float or None, default="sqrt"
+    max_features : str, int, float or None
         Looked at for each split, as scikit-learn has it: the square root of their number, so many, a share, or all.
-    min_leaf : int, default=20
-        Documents in a leaf.
-    random_state : int, RandomState or None, default=0
-    n_threads : int, default=None
+    random_state : int, RandomState or None
+        Seeds the drawing of documents and of features.
+    n_threads : int
         All processors, for training. The result is the same to the last bit for any number.
 
     Attributes
     ----------
-    feature_count_ : int
-        How many features some split looks at.
-    n_iter_ : int
-        Trees.
     model_ : RandomForestRegressor
 
     Examples
     --------
-    >>> from linrank import make_ranking
-    >>> from linrank.estimators.tree_rankers import RandomForest
+    >>> from linrank import RandomForest, make_ranking
     >>> data, _ = make_ranking(100, 20, 10)
     >>> RandomForest(n_trees=10).fit(data.features, data.labels, qid=data.qid).n_iter_
     10
@@ -202,20 +199,10 @@ class RandomForest(PointwiseTrees):
 
     method = "random-forest"
 
-    def __init__(
-        self,
-        n_trees: int = 100,
-        *,
-        max_features: Any = "sqrt",
-        min_leaf: int = 20,
-        random_state: Any = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_features = max_features
-        self.min_leaf = min_leaf
-        self.random_state = random_state
-        self.n_threads = n_threads
+    _: KW_ONLY
+    max_features: Any = "sqrt"
+    min_leaf: int = 20
+    random_state: Any = 0
 
     def _regress(self, rows: Any, labels: Vector, weights: Vector | None) -> Any:
         from sklearn.ensemble import RandomForestRegressor
