@@ -177,6 +177,7 @@ class MinBatSRank(LinearRanker):
             "feature_names": None if names is None else [str(name) for name in names],
             "fitted_by_query": self.fitted_by_query_,
             "objective": self.objective_,
+            "missing_rule": self.missing_rule_,
         }
         self.state_.save(path, about)
 
@@ -188,6 +189,7 @@ class MinBatSRank(LinearRanker):
             ranker = cls(**about["parameters"])
             ranker.fitted_by_query_ = bool(about["fitted_by_query"])
             ranker.objective_ = float(about["objective"])
+            ranker.missing_rule_ = about.get("missing_rule", "error")
             if about["feature_names"] is not None:
                 ranker.feature_names_in_ = np.array(about["feature_names"], dtype=object)
         except (KeyError, TypeError, ValueError) as error:
