@@ -14,15 +14,9 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
+from linrank.online.heavy_ball import StochasticHeavyBall, Stream
 from linrank.solvers import heavy_ball
-from linrank.solvers.heavy_ball import (
-    Eigenvalues,
-    HeavyBall,
-    Rates,
-    StochasticHeavyBall,
-    Stream,
-    power_iteration,
-)
+from linrank.solvers.heavy_ball import Eigenvalues, HeavyBall, Rates, power_iteration
 
 
 def objective_of(data, gamma=1.0, pair_weight="document", executor=None):
