@@ -218,7 +218,7 @@ def test_mq2008_is_ranked_as_well_as_by_other_linear_methods(real_data):
 
 
 @pytest.mark.parametrize("loss", ["l2", "l1"])
-@pytest.mark.parametrize("bounds", [None, "non-negative", (-0.02, 0.05), {0: "-", 3: (0.1, 0.2)}], ids=str)
+@pytest.mark.parametrize("bounds", [None, "non-negative", (-0.02, 0.05), {"1": "-", "4": (0.1, 0.2)}], ids=str)
 @pytest.mark.parametrize("with_prior", [False, True], ids=["", "prior"])
 def test_bounds_and_a_prior_are_of_the_weights_and_not_of_the_intercept(loss, bounds, with_prior):
     prior = np.linspace(-0.3, 0.4, X.shape[1]) if with_prior else None
