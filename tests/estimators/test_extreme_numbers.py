@@ -92,7 +92,7 @@ def test_what_is_trained_on_without_an_estimator_is_looked_at_too(form):
     data = RankingDataset.from_arrays(form(features), Y, qid=QID, feature_names=names)
     with (
         Threads(1) as executor,
-        pytest.raises(LinrankError, match=r"feature 'c' is nan in row 5; no method trains on missing values\. Fill"),
+        pytest.raises(LinrankError, match=r"feature 'c' is NaN in 1 of 64 documents\. Fill"),
     ):
         PlacedData.of(data, executor)
 

@@ -168,7 +168,7 @@ def refuse_missing(matrix: Any, names: Sequence[str]) -> None:
     values = matrix.data if sparse.issparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
         # One number tells, at the speed of memory: a sum that is finite has no other terms.
-        if np.isfinite(np.sum(values, dtype=np.float64)):
+        if np.isfinite(np.sum(values)):
             return
     bad = ~np.isfinite(values)
     columns = matrix.indices[bad] if sparse.issparse(matrix) else np.nonzero(bad)[1]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from linrank.arrays import Vector
-from linrank.dataset.features import Features, as_features
+from linrank.dataset.features import Features, as_features, refuse_missing
 from linrank.dataset.frames import column_names, frame_numbers, remedy_for
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries
@@ -194,6 +194,7 @@ class RankingDataset:
     def check_trainable(self) -> None:
         """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once."""
         if self._training_fault:
+            refuse_missing(self.features, self.names)
             raise LinrankError(self._training_fault)
 
     @cached_property

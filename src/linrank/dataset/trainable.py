@@ -43,9 +43,8 @@ def _fault_of_features(dataset: RankingDataset) -> str | None:
     value = values.ravel()[place]
     # Not `names`, which makes a name for every feature.
     name = column + 1 if dataset.feature_names is None else repr(dataset.feature_names[column])
+    # (Missing values are refused in other words, which count them.)
     where = f"feature {name} is {value:g} in row {row}"
-    if np.isnan(value):
-        return f"{where}; no method trains on missing values. Fill them when reading: missing=0."
     return (
         f"{where}; products of numbers beyond {LARGEST_NUMBER:g} leave float64. If it stands for a missing value, "
         "replace it; otherwise divide the column, or scale the features (--scaling standard)."

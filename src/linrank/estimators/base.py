@@ -221,7 +221,6 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if dataset.n_documents == 0 or dataset.n_features == 0:
             raise LinrankError(f"{dataset!r}: there is nothing to learn from. Check how it was read.")
         dataset.require_labels()
-        refuse_missing(dataset.features, dataset.names)
         self.n_features_in_ = dataset.n_features
         self.__dict__.pop("feature_names_in_", None)
         if dataset.feature_names is not None:
@@ -237,7 +236,6 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
             ensure_all_finite=False, reset=first,
         )  # fmt: skip
-        refuse_missing(X, self._names)
         one_query = qid is None and group is None
         if one_query:
             warnings.warn(
