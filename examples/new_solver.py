@@ -38,12 +38,11 @@ class GradientDescent(Solver):
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
 
     def _descend(self, point, step):
-        # One pass over the features for the line, and none for any point on it.
+        # One pass over the features for the line, none for any value on it, and one for the point at last.
         line, square = point.toward(-point.gradient), float(point.gradient @ point.gradient)
         while step > 1e-20:
-            ahead = line.at(step)
-            if ahead.value <= point.value - 0.5 * step * square:
-                return ahead, step
+            if line.at(step).value <= point.value - 0.5 * step * square:
+                return line.point_at(step), step
             step *= 0.5
         return point, 0.0
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+
+from linrank.errors import LinrankError
 
 # Where Linux says how much a container may use.
 _CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -23,3 +26,20 @@ def memory_bytes() -> float:
         with suppress(OSError, ValueError):
             limits.append(float(Path(name).read_text()))
     return min(limit for limit in limits if limit > 0)
+
+
+def resident_bytes() -> int:
+    """The bytes of memory that this process has now; 0 where the system does not say."""
+    with suppress(OSError, ValueError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def bytes_named(text: str | float) -> int:
+    """A number of bytes, such as "2GB", "512 MB" or "1.5GiB"."""
+    units = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+    units |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*", str(text))
+    if found is None or found[2].lower() not in units or not float(found[1]) > 0:
+        raise LinrankError(f"{text!r} is no amount of memory; write it as 2GB, 512MB or 1.5GiB.")
+    return int(float(found[1]) * units[found[2].lower()])

@@ -13,7 +13,7 @@ from linrank.estimators.egdm import EGDM
 from linrank.estimators.gdm import GDM
 from linrank.estimators.pairwise_ridge import PairwiseRidge, PairwiseRidgeCV
 from linrank.measures import NDCG
-from linrank.objective import placement
+from linrank.objective import placed_blocks, placement
 
 DATA, _ = make_ranking(40, (5, 25), 8)
 X, Y, QID = DATA.features, DATA.labels, DATA.qid
@@ -215,7 +215,7 @@ def test_streams_and_fits_follow_one_another():
 @pytest.mark.parametrize("large", [False, True])
 def test_leaving_out_a_query_is_training_without_it(pair_weight, large, monkeypatch):
     if large:
-        monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 0)
+        monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 0)
         monkeypatch.setattr(placement, "cut_into_blocks", lambda data: _cut(data, block_bytes=1))
     part = DATA.subset(np.arange(6))
     gammas = [0.5, 50.0]

@@ -19,7 +19,7 @@ from linrank.estimators.linear_svr import LinearSVRRanker
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placement import PlacedData
 from linrank.objective.pointwise_losses import (
     EpsilonInsensitive,
     SmoothedEpsilonInsensitive,
@@ -111,7 +111,7 @@ def test_the_constant_that_is_not_stored_is_a_column_of_ones(data):
         curved = 2.0 * np.diag(LOSSES[0].at(written @ weights, block).curvature.diagonal())
         hessian = np.eye(wide.n_features) + written.T @ curved @ written
         np.testing.assert_allclose(point.hessian_product(weights), hessian @ weights, atol=1e-7)
-        np.testing.assert_allclose(point.sampled_hessian(Sample.of(objective.data, 10**6)), hessian, atol=1e-7)
+        np.testing.assert_allclose(point.sampled_hessian(objective.data.sample(10**6)), hessian, atol=1e-7)
 
 
 def objective_of(model, loss, C, epsilon, features=X, labels=Y, weights=1.0):

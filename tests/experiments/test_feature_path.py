@@ -10,7 +10,7 @@ from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ra
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.experiments.feature_path import stability
 from linrank.measures import parse_measure
-from linrank.objective import placement
+from linrank.objective import placed_blocks, placement
 
 DATA, TRUE = make_ranking(120, 20, 15, n_informative=5, noise=0.3, random_state=3)
 ARRAYS = {"X": DATA.features, "y": DATA.labels, "qid": DATA.qid}
@@ -78,7 +78,7 @@ def test_every_step_is_as_near_to_the_least_value_as_asked(shards, monkeypatch):
 @pytest.mark.parametrize("large", [False, True], ids=["many queries", "a large query"])
 def test_the_measure_is_that_of_the_weights_whatever_the_order_of_the_rows(settings, large, monkeypatch):
     if large:
-        monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 20 * 15 * 8 + 1)
+        monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 20 * 15 * 8 + 1)
         monkeypatch.setattr(placement, "cut_into_blocks", partial(cut_into_blocks, block_bytes=1))
     order = np.random.default_rng(0).permutation(DATA.n_documents)
     # One query is longer than the others: where large ones are spread, it is one.

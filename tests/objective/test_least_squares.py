@@ -11,11 +11,11 @@ import oracles
 from linrank import RankingDataset, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.executors.local import Threads
-from linrank.objective import placement
+from linrank.objective import placed_blocks, placement
 from linrank.objective.least_squares import Centring, LeastSquares, _centre
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placement import PlacedData
 from strategies import datasets
 
 pytestmark = pytest.mark.kernels
@@ -67,7 +67,7 @@ def test_value_gradient_and_curvature_equal_the_sums_over_listed_pairs(pair_weig
     assert point.value == pytest.approx(value + 0.375 * weights @ weights, rel=1e-11)
     np.testing.assert_allclose(point.gradient, X.T @ slopes + 0.75 * weights, rtol=1e-9, atol=size)
     np.testing.assert_allclose(point.hessian_product(direction), hessian @ direction, rtol=1e-9, atol=size)
-    sample = Sample.of(objective.data, data.n_documents)
+    sample = objective.data.sample(data.n_documents)
     np.testing.assert_allclose(point.sampled_hessian(sample), hessian, rtol=1e-9, atol=size)
 
 
@@ -103,7 +103,7 @@ def test_a_query_spread_over_chunks_is_the_same_query(data):
     weights = weights_of(data)
     usual = objective_of(data, "pair").at(weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placement, "_LARGE_QUERY_BYTES", 0)
+        patch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 0)
         patch.setattr(placement, "cut_into_blocks", lambda data: cut_into_blocks(data, block_bytes=1))
         objective = objective_of(data, "pair")
     assert all(placed.is_spread for shard in objective.data.shards for placed in shard)

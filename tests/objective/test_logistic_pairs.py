@@ -13,11 +13,11 @@ from linrank import LinrankError, RankingDataset, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.executors.local import Threads
 from linrank.measures import NDCG
-from linrank.objective import placement
+from linrank.objective import placed_blocks
 from linrank.objective.logistic_pairs import Logistic, NDCGWeightedLogistic
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placement import PlacedData
 from linrank.objective.sorted_pairs import PairSums
 from strategies import datasets
 
@@ -225,7 +225,7 @@ def test_with_features_of_any_kind_it_is_the_sum_over_the_pairs(data):
     assert point.value == pytest.approx(0.5 * weights @ weights + 0.75 * value, rel=1e-11)
     np.testing.assert_allclose(point.gradient, weights + 0.75 * X.T @ slopes, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(point.hessian_product(weights), hessian @ weights, rtol=1e-9, atol=1e-9)
-    everything = Sample.of(objective.data, data.n_documents)
+    everything = objective.data.sample(data.n_documents)
     np.testing.assert_allclose(point.sampled_hessian(everything), hessian, rtol=1e-9, atol=1e-9)
     crude = 1 + 0.75 * np.diag(curvature) @ X**2
     np.testing.assert_allclose(point.crude_hessian_diagonal(), crude, rtol=1e-10)
@@ -236,7 +236,7 @@ def test_with_features_of_any_kind_it_is_the_sum_over_the_pairs(data):
 @pytest.mark.parametrize("large", [False, True], ids=["many queries", "one large query"])
 def test_any_number_of_threads_gives_the_same_bits(loss, density, large, monkeypatch):
     if large:
-        monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 1000)
+        monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 1000)
     data, weights = make_ranking(1 if large else 40, 400 if large else 20, 12, density=density)
     results = []
     for n_threads in (1, 2, 5):

@@ -13,7 +13,7 @@ from linrank import LinrankError, RankingDataset, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.executors.local import Threads
 from linrank.measures import NDCG
-from linrank.objective import ndcg_weighted, placement
+from linrank.objective import ndcg_weighted, placed_blocks
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber, NDCGWeights
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
@@ -201,7 +201,7 @@ def objective_of(data, executor=None):
 @pytest.mark.parametrize("large", [False, True], ids=["many queries", "one large query"])
 def test_any_number_of_threads_gives_the_same_bits(large, monkeypatch):
     if large:
-        monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 1000)
+        monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 1000)
     data, weights = make_ranking(1 if large else 40, 400 if large else 20, 12)
     results = []
     for n_threads in (1, 2, 5):

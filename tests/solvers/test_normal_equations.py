@@ -10,7 +10,7 @@ import oracles
 from linrank import LinrankError, RankingDataset, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.executors.local import Threads
-from linrank.objective import placement
+from linrank.objective import placed_blocks, placement
 from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -29,7 +29,7 @@ def objective_of(data, gamma=1.0, pair_weight="document", executor=None):
 def spread(data, gamma=1.0, pair_weight="document"):
     """The objective and its normal equations with every query in chunks, and the chunks in small tiles."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placement, "_LARGE_QUERY_BYTES", 0)
+        patch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 0)
         patch.setattr(placement, "cut_into_blocks", lambda data: cut_into_blocks(data, block_bytes=1))
         patch.setattr(normal_equations, "_TILE_BYTES", 200)
         patch.setattr(normal_equations, "_FEWEST_ROWS", 1)

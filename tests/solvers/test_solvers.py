@@ -8,7 +8,7 @@ from scipy import optimize, sparse
 
 from linrank import RankingDataset, make_ranking, read
 from linrank.executors.local import Threads
-from linrank.objective import placement
+from linrank.objective import placed_blocks
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, SquaredHinge
 from linrank.objective.penalties import L2
@@ -136,9 +136,9 @@ def test_samples_and_diagonals_lead_to_the_same_minimum(density, monkeypatch):
     assert objective_of(data).at(started).value < plain * 1.05
     monkeypatch.setattr(newton_cg, "MOST_FEATURES_IN_A_MATRIX", 1)
     assert NewtonCG(1e-12).minimize(objective_of(data)).value == pytest.approx(plain, rel=1e-11)
-    monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 100)
+    monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 100)
     single = RankingDataset.from_arrays(data.features[:3000], data.labels[:3000], group=[3000])
-    assert objective_of(single).data.shards[0][0].is_spread
+    assert objective_of(single).data.shards[0].is_spread
     assert NewtonCG(1e-12).minimize(objective_of(single)).value == pytest.approx(
         TRON(1e-9).minimize(objective_of(single)).value, rel=1e-11
     )

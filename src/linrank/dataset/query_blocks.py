@@ -78,7 +78,7 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
     queries = dataset.queries
     labels = for_kernels(queries.grouped(dataset.require_labels()))
     document_weights = None if dataset.document_weights is None else queries.grouped(dataset.document_weights)
-    bounds = _block_bounds(queries.starts, features, block_bytes)
+    bounds = block_bounds(queries.starts, features.n_bytes, block_bytes)
     # Without weights every block reads the same ones: no memory a document.
     ones = np.ones(max((int(queries.starts[b] - queries.starts[a]) for a, b in bounds), default=0))
     blocks = []
@@ -99,11 +99,10 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
     return blocks
 
 
-def _block_bounds(starts: Offsets, features: Features, block_bytes: int) -> Sequence[tuple[int, int]]:
-    """Ranges of queries, each as long as fits."""
+def block_bounds(starts: Offsets, n_bytes: int, block_bytes: int = BLOCK_BYTES) -> Sequence[tuple[int, int]]:
+    """Ranges of queries, each as long as fits; `n_bytes` are those of all features."""
     n_queries = len(starts) - 1
-    bytes_a_row = max(1.0, features.n_bytes / max(1, features.n_rows))
-    rows_a_block = block_bytes / bytes_a_row
+    rows_a_block = block_bytes / max(1.0, n_bytes / max(1, int(starts[-1])))
     bounds = []
     first = 0
     while first < n_queries:

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linrank.arrays import Vector, for_kernels
 from linrank.compiled import kernel
-from linrank.dataset.features import DenseFeatures, as_features
+from linrank.dataset.features import DenseFeatures, Features, as_features
 
 if TYPE_CHECKING:
+    from linrank.dataset.query_blocks import QueryBlock
     from linrank.dataset.ranking_dataset import RankingDataset
 
 # A step of conjugate gradients multiplies four features and three weights of pairs, each of which is the product of
 # three weights given; with these limits that, summed over any number of pairs, stays below 1e308.
 LARGEST_NUMBER = 1e30
 LARGEST_WEIGHT = 1e15
+_GRADES = "Map the labels to grades, such as 0 to 4."
+_TOGETHER = "Divide all weights by the same number."
 
 
 def training_fault(dataset: RankingDataset) -> str | None:
     """The first number that no method can train on, and what to do about it; None where there is none."""
-    together = "Divide all weights by the same number."
     return (
-        _fault_of_features(dataset)
-        or _fault_of(dataset.labels, LARGEST_NUMBER, "the label in row", "Map the labels to grades, such as 0 to 4.")
-        or _fault_of(dataset.document_weights, LARGEST_WEIGHT, "the weight of row", together)
-        or _fault_of(dataset.query_weights, LARGEST_WEIGHT, "the weight of query", together)
+        fault_of_rows(as_features(dataset.features), dataset.feature_names)
+        or _fault_of(dataset.labels, LARGEST_NUMBER, "the label in row", _GRADES)
+        or _fault_of(dataset.document_weights, LARGEST_WEIGHT, "the weight of row", _TOGETHER)
+        or _fault_of(dataset.query_weights, LARGEST_WEIGHT, "the weight of query", _TOGETHER)
     )
 
 
-def _fault_of_features(dataset: RankingDataset) -> str | None:
-    features = as_features(dataset.features)
+def fault_of_judgements(block: QueryBlock) -> str | None:
+    """The same of a block's labels and weights."""
+    row = block.first_row
+    return (
+        _fault_of(block.labels, LARGEST_NUMBER, "the label in row", _GRADES, row)
+        or _fault_of(block.document_weights, LARGEST_WEIGHT, "the weight of row", _TOGETHER, row)
+        or _fault_of(block.query_weights, LARGEST_WEIGHT, f"from row {row} on, the weight of query", _TOGETHER)
+    )
+
+
+def fault_of_rows(features: Features, names: Sequence[str] | None, first_row: int = 0) -> str | None:
+    """The same of features alone."""
     values = features.values if isinstance(features, DenseFeatures) else features.values[None, :]
     place = int(_first_beyond(values, LARGEST_NUMBER))
     if place < 0:
@@ -42,20 +55,24 @@ def _fault_of_features(dataset: RankingDataset) -> str | None:
         row, column = int(np.searchsorted(features.starts, place, side="right")) - 1, int(features.columns[place])
     value = values.ravel()[place]
     # Not `names`, which makes a name for every feature.
-    name = column + 1 if dataset.feature_names is None else repr(dataset.feature_names[column])
-    # (Missing values are refused in other words, which count them.)
-    where = f"feature {name} is {value:g} in row {row}"
+    name = column + 1 if names is None else repr(names[column])
+    where = f"feature {name} is {value:g} in row {first_row + row}"
+    if np.isnan(value):
+        # (Of data in memory missing values are refused in other words, which count them.)
+        return f"{where}: no method trains on missing values. Fill them when converting (--missing 0)."
     return (
         f"{where}; products of numbers beyond {LARGEST_NUMBER:g} leave float64. If it stands for a missing value, "
         "replace it; otherwise divide the column, or scale the features (--scaling standard)."
     )
 
 
-def _fault_of(values: Vector | None, limit: float, what: str, remedy: str) -> str | None:
+def _fault_of(values: Vector | None, limit: float, what: str, remedy: str, first: int = 0) -> str | None:
     if values is None:
         return None
     place = int(_first_beyond(for_kernels(np.ascontiguousarray(values))[None, :], limit))
-    return None if place < 0 else f"{what} {place} is {values[place]:g}; at most {limit:g} can be used. {remedy}"
+    if place < 0:
+        return None
+    return f"{what} {first + place} is {values[place]:g}; at most {limit:g} can be used. {remedy}"
 
 
 @kernel

@@ -24,7 +24,7 @@ def varying_features(blocks: Iterable[QueryBlock], n_features: int, *, ties: boo
     for block in blocks:
         counted = (block.query_weights > 0.0) & (ties | (block.level_counts > 1))
         rows = block.query_starts, block.document_weights, counted
-        features = block.features
+        features = block.features.in_memory()
         if isinstance(features, DenseFeatures):
             _mark_dense(features.values, *rows, room[0], varies)
         else:

@@ -17,7 +17,8 @@ from linrank.duals.singular_values import Matrix, shrink
 from linrank.errors import LinrankError
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import Hinge
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placement import PlacedData
+from linrank.objective.samples import Sample
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.solution import Journal, Solution, Watch
 

@@ -11,6 +11,7 @@ from linrank.estimators.penalized_ranker import PenalizedRanker
 from linrank.executors.local import Threads
 from linrank.objective.list_losses import TopOneCrossEntropy
 from linrank.objective.objective import RankingObjective
+from linrank.objective.placed_blocks import Shard
 from linrank.objective.registry import LOSSES
 
 
@@ -50,7 +51,12 @@ class ListNet(PenalizedRanker):
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
         objective: RankingObjective = super()._objective(dataset, executor)
-        blocks = objective.data.blocks
-        if all(block.most_levels == 1 for block in blocks) and dataset.n_documents > dataset.n_queries:
+        data = objective.data
+        if data.n_documents > data.n_queries and not any(data.tell(_has_pairs)):
             warnings.warn("no query has two documents with different labels: every weight is zero.", stacklevel=3)
         return objective
+
+
+def _has_pairs(shard: Shard) -> bool:
+    """Whether two documents of some query have different labels."""
+    return any(placed.block.most_levels > 1 for placed in shard.judged())

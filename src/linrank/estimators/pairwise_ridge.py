@@ -145,7 +145,7 @@ class PairwiseRidge(LeastSquaresRanker):
 def _matrix_pays(data: PlacedData) -> bool:
     n, documents = data.n_features, data.n_documents
     # Eight bytes a value are about right for all forms of features.
-    values = sum(block.features.n_bytes for block in data.blocks) / 8
+    values = data.n_bytes / 8
     multiplications = documents * n**2 + n**3 / 3
     return n <= _FEATURES_AT_ONCE and multiplications <= max(_SMALL, _MULTIPLICATIONS_A_VALUE * values)
 
@@ -236,7 +236,7 @@ class PairwiseRidgeCV(PairwiseRidge):
         return replace(model, parameters={**model.parameters, "gamma": self.gamma_})
 
     def _leave_out_each(self, data: PlacedData, left_out: LeftOut, measure: Measure | None) -> NDArray[np.float64]:
-        if sum(block.n_queries for block in data.blocks) < 2:
+        if data.n_queries < 2:
             warnings.warn(
                 "there is one query only, so none can be left out: the gamma nearest to 1 is used. Pass qid.",
                 UserWarning,
@@ -244,7 +244,7 @@ class PairwiseRidgeCV(PairwiseRidge):
             )
             return np.zeros((len(left_out.gammas), 0))
         measured: dict[int, NDArray[np.float64]] = {}
-        for of_shard in data.executor.gather(data.map(_measure_shard, left_out=left_out, measure=measure)):
+        for of_shard in data.tell(_measure_shard, left_out=left_out, measure=measure):
             measured.update(of_shard)
         return np.concatenate([measured[first_row] for first_row in sorted(measured)], axis=1)
 

@@ -66,20 +66,12 @@ class Threads:
         if self._pool is not None:
             self._pool.shutdown(wait=kind is None, cancel_futures=True)
 
-    def place(self, shards: Sequence[A]) -> Sequence[A]:
-        """Put shards where tasks will run: here, in memory."""
-        return shards
-
     def map(self, task: Callable[..., B], *sharded: Sequence[Any], **common: Any) -> list[B]:
-        """Run `task(*one of each, **common)` for every shard, and keep the results where they are."""
+        """Run `task(*one of each, **common)` for every shard."""
         if self._pool is None or len(sharded[0]) < 2:
             return [task(*parts, **common) for parts in zip(*sharded, strict=True)]
         futures = [self._pool.submit(task, *parts, **common) for parts in zip(*sharded, strict=True)]
         return [future.result() for future in futures]
-
-    def gather(self, sharded: Sequence[A]) -> list[A]:
-        """Bring the results of `map` to the caller."""
-        return list(sharded)
 
     def total(self, task: Callable[..., Any], *sharded: Sequence[Any], **common: Any) -> Any:
         """Run `task` for every shard and add the results (numbers or arrays) in the shards' order."""

@@ -22,9 +22,10 @@ from linrank.experiments.path_views import draw_path, path_frame, path_html
 from linrank.measures import Measure, bootstrap_interval, parse_measure, within_one_standard_error
 from linrank.model import LinearModel, utc_now
 from linrank.objective.concave_penalties import MCP, usual_size
-from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.objective.objective import EvaluatedPoint, RankingObjective, ShardState
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2, Bounds, WeightPenalty
+from linrank.objective.placed_blocks import Shard
 from linrank.objective.placement import PlacedData
 from linrank.solvers.proximal import proximal_solver
 from linrank.solvers.proximal_gradient import ProximalGradient
@@ -373,10 +374,14 @@ def _scores_at(point: EvaluatedPoint, dataset: RankingDataset) -> Vector:
     """The scores that a point was evaluated at, in the order of the dataset's rows."""
     data = point.objective.data
     grouped = np.empty(data.n_documents)
-    for shard, state in zip(data.shards, point.states, strict=True):
-        for placed, scores in zip(shard, state.scores, strict=True):
-            grouped[placed.block.first_row :][: len(scores)] = scores
+    for of_shard in data.tell(_scores_of_rows, point.states):
+        for first_row, scores in of_shard:
+            grouped[first_row:][: len(scores)] = scores
     return dataset.queries.ungrouped(grouped)
+
+
+def _scores_of_rows(shard: Shard, state: ShardState) -> list[tuple[int, Vector]]:
+    return [(placed.block.first_row, state.scores[number]) for number, placed in enumerate(shard.judged())]
 
 
 def _held_out(

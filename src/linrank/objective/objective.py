@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -14,10 +14,11 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.errors import LinrankError, left_float64
 from linrank.objective.duality import NoDual
-from linrank.objective.pair_losses import Curvature, LossAtScores, PairLoss
+from linrank.objective.pair_losses import LossAtScores, PairLoss
 from linrank.objective.penalties import Penalty, ProximalPenalty, WeightPenalty
-from linrank.objective.placed_blocks import Shard
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placed_blocks import PlacedBlock, Shard
+from linrank.objective.placement import PlacedData
+from linrank.objective.samples import Sample
 
 # Sums of many terms lose a few more bits than one.
 _ROUNDINGS = 16.0
@@ -54,12 +55,12 @@ class RankingObjective:
             raise LinrankError(
                 f"{len(weights)} weights, but {self.data.n_features} features. Start from weights of the same data."
             )
-        return EvaluatedPoint(self, weights, self.data.map(_evaluate_shard, weights=weights, loss=self.loss))
+        return EvaluatedPoint(self, weights, *self.data.keep(_evaluate_shard, weights=weights, loss=self.loss))
 
     @property
     def idle(self) -> Offsets:
         """The features that can have no weight."""
-        if self.compares == "labels":
+        if not self.centred:
             return np.empty(0, dtype=np.int64)
         return self.data.idle_features(ties=self.compares == "queries")
 
@@ -67,6 +68,11 @@ class RankingObjective:
     def compares(self) -> str:
         """What the loss compares: documents of different labels, of one query, or each with its label."""
         return getattr(self.loss, "compares", "pairs")
+
+    @property
+    def centred(self) -> bool:
+        """Whether only differences of documents count, so that a row may be taken less another of its query."""
+        return self.compares != "labels"
 
     @property
     def is_separable(self) -> bool:
@@ -99,11 +105,12 @@ class RankingObjective:
 
 @dataclass(frozen=True)
 class EvaluatedPoint:
-    """Weights, and all that is known of the objective there."""
+    """Weights, and all that is known of the objective there: `states` where the shards are, `told` here."""
 
     objective: RankingObjective
     weights: Vector
-    states: Sequence[ShardState]
+    states: Any
+    told: Sequence[ShardSums]
 
     def with_C(self, C: float) -> EvaluatedPoint:
         """The same point of the objective with another C: nothing is computed again."""
@@ -114,7 +121,7 @@ class EvaluatedPoint:
         return self._of(self.objective.with_penalty(penalty))
 
     def _of(self, objective: RankingObjective) -> EvaluatedPoint:
-        point = EvaluatedPoint(objective, self.weights, self.states)
+        point = EvaluatedPoint(objective, self.weights, self.states, self.told)
         for known in ("loss_value", "loss_gradient", "sums", "sampled"):
             if known in self.__dict__:
                 point.__dict__[known] = self.__dict__[known]
@@ -131,20 +138,20 @@ class EvaluatedPoint:
 
     @cached_property
     def loss_value(self) -> float:
-        return sum(state.value for state in self.states)
+        return sum(told.value for told in self.told)
 
     @cached_property
     def sums(self) -> dict[str, float]:
         """The loss's further sums over all queries, by name."""
-        return _added([state.sums for state in self.states])
+        return _added([told.sums for told in self.told])
 
     @cached_property
     def loss_gradient(self) -> Vector:
         data = self.objective.data
         total = np.zeros(data.n_features)
-        gradients: Sequence[Any] = [state.gradient for state in self.states]
+        gradients: Sequence[Any] = [told.gradient for told in self.told]
         if any(gradient is None for gradient in gradients):
-            gradients = data.map(_gradient_of_shard, self.states)
+            gradients = data.tell(_gradient_of_shard, self.states, gradients)
         for gradient in gradients:
             total += gradient
         total[self.objective.idle] = 0.0
@@ -163,7 +170,7 @@ class EvaluatedPoint:
         if sample not in self.sampled:
             objective = self.objective
             self.sampled[sample] = objective.data.executor.total(
-                _hessian_of_block, sample.blocks, weights=self.weights, objective=objective
+                _hessian_of_block, sample.blocks, weights=self.weights, loss=objective.loss, centred=objective.centred
             )
         hessian: NDArray[np.float64] = self.objective.C * self.sampled[sample]
         diagonal = np.diag_indices_from(hessian)
@@ -194,9 +201,8 @@ class EvaluatedPoint:
 
         Where documents are compared, what all of a query have changes no curvature: it is taken off.
         """
-        blocks = self.objective.data.blocks
-        total: Vector = self.objective.data.executor.total(
-            _diagonal_of_columns, blocks, weights=self.weights, objective=self.objective, columns=columns
+        total: Vector = self.objective.data.total(
+            _diagonal_of_columns, self.states, columns=columns, centred=self.objective.centred
         )
         return self.objective.C * total
 
@@ -247,69 +253,105 @@ class EvaluatedPoint:
         return objective.C * of_loss - objective.penalty.conjugate(-share * objective.C * self.loss_gradient)
 
     def toward(self, direction: Vector) -> Line:
-        """The half-line from here; one pass over the features, and none for any point on it."""
-        return Line(self, direction, self.objective.data.map(_scores_of_shard, weights=direction))
+        """The half-line from here; one pass over the features, and none for any value on it."""
+        return Line(self, direction, self.objective.data.keep(_scores_of_shard, weights=direction)[0])
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points `start + step x direction`, evaluated in score space: the features are not touched."""
+    """Points `start + step x direction`, their values found in score space: the features are not touched."""
 
     start: EvaluatedPoint
     direction: Vector
-    _along: Sequence[list[Vector]]
+    _along: Any
 
-    def at(self, step: float) -> EvaluatedPoint:
-        """The point at a step; its gradient, if asked for, costs one pass."""
+    def at(self, step: float) -> PointOnLine:
+        """What the objective and its slope are at a step."""
         point, objective = self.start, self.start.objective
-        states = objective.data.map(_evaluate_along, point.states, self._along, step=step, loss=objective.loss)
-        return EvaluatedPoint(objective, point.weights + step * self.direction, states)
+        told = objective.data.tell(_evaluate_along, point.states, self._along, step=step, loss=objective.loss)
+        weights = self.weights_at(step)
+        value = objective.penalty.value(weights) + objective.C * sum(value for value, _ in told)
+        slope = float(objective.penalty.gradient(weights) @ self.direction) + objective.C * sum(s for _, s in told)
+        return PointOnLine(step, value, slope)
 
-    def slope_at(self, point: EvaluatedPoint) -> float:
-        """The derivative of the objective along the line, at a point made by `at`."""
-        loss = sum(
-            float(at.slopes @ along)
-            for state, alongs in zip(point.states, self._along, strict=True)
-            for at, along in zip(state.ats, alongs, strict=True)
-        )
-        objective = point.objective
-        return float(objective.penalty.gradient(point.weights) @ self.direction) + objective.C * loss
+    def weights_at(self, step: float) -> Vector:
+        return self.start.weights + step * self.direction
+
+    def point_at(self, step: float) -> EvaluatedPoint:
+        """The point itself, evaluated from its weights as any other: what is known of it depends on nothing else."""
+        return self.start.objective.at(self.weights_at(step))
+
+
+@dataclass(frozen=True, slots=True)
+class PointOnLine:
+    """The objective at a step along a line, and its derivative there along the line."""
+
+    step: float
+    value: float
+    slope: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSums:
+    """What a shard adds to a point. The gradient may be left for later."""
+
+    value: float
+    sums: Mapping[str, float]
+    gradient: Vector | None
 
 
 @dataclass(frozen=True, slots=True)
 class ShardState:
-    """What a point knows of one shard; it stays where the shard is."""
+    """What a point knows of one shard's documents; it stays where the shard is.
 
-    value: float
-    sums: Mapping[str, float]
-    scores: list[Vector]
-    ats: list[LossAtScores]
-    gradient: Vector | None
+    Where there is no room for more than scores, the rest is found from them again when it is asked for.
+    """
 
-    @classmethod
-    def of(cls, scores: list[Vector], ats: list[LossAtScores], gradient: Vector | None) -> ShardState:
-        return cls(sum(at.value for at in ats), _added([at.sums for at in ats]), scores, ats, gradient)
+    loss: PairLoss
+    scores: Sequence[Vector]
+    ats: Sequence[LossAtScores] | None
+
+    def over(self, shard: Iterable[PlacedBlock]) -> Iterator[tuple[PlacedBlock, LossAtScores]]:
+        """The shard's blocks, each with the loss at its scores."""
+        for number, placed in enumerate(shard):
+            known = self.ats is not None
+            yield placed, self.ats[number] if known else placed.loss_at(self.scores[number], self.loss)  # type: ignore[index]
 
 
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
 
 
-def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> ShardState:
+def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> tuple[ShardState, ShardSums]:
     # Out of cache a gradient is a pass of its own, and waits until it is asked for.
-    gradient = None if shard[0].is_spread else np.zeros(len(weights))
-    scores, ats = [], []
-    for placed in shard:
-        scores.append(_finite(placed.scores(weights)))
-        ats.append(placed.loss_at(scores[-1], loss))
-        if gradient is not None:
-            placed.add_transposed(ats[-1].slopes, gradient)
-    return ShardState.of(scores, ats, gradient)
+    gradient = None if shard.is_spread else np.zeros(len(weights))
+    ats, told = [], []
+
+    def scores() -> Iterator[Vector]:
+        for placed in shard:
+            of_block = _finite(placed.scores(weights))
+            at = placed.loss_at(of_block, loss)
+            told.append((at.value, at.sums))
+            if shard.remembers:
+                ats.append(at)
+            if gradient is not None:
+                placed.add_transposed(at.slopes, gradient)
+            yield of_block
+
+    state = ShardState(loss, shard.kept(scores()), ats if shard.remembers else None)
+    return state, ShardSums(sum(value for value, _ in told), _added([sums for _, sums in told]), gradient)
 
 
-def _evaluate_along(shard: Shard, state: ShardState, along: list[Vector], *, step: float, loss: PairLoss) -> ShardState:
-    scores = [_finite(old + step * change) for old, change in zip(state.scores, along, strict=True)]
-    ats = [placed.loss_at(of_block, loss) for placed, of_block in zip(shard, scores, strict=True)]
-    return ShardState.of(scores, ats, None)
+def _evaluate_along(
+    shard: Shard, state: ShardState, along: Sequence[Vector], *, step: float, loss: PairLoss
+) -> tuple[float, float]:
+    """The loss at a step along a line, and its slope there."""
+    value = slope = 0.0
+    for number, placed in enumerate(shard.judged()):
+        change = along[number]
+        at = placed.loss_at(_finite(state.scores[number] + step * change), loss)
+        value += at.value
+        slope += float(at.slopes @ change)
+    return value, slope
 
 
 def _added(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -317,25 +359,25 @@ def _added(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: sum(part[name] for part in parts) for name in (parts[0] if parts else ())}
 
 
-def _gradient_of_shard(shard: Shard, state: ShardState) -> Vector:
-    if state.gradient is not None:
-        return state.gradient
-    total = np.zeros(shard[0].block.features.n_features)
-    for placed, at in zip(shard, state.ats, strict=True):
+def _gradient_of_shard(shard: Shard, state: ShardState, gradient: Vector | None) -> Vector:
+    if gradient is not None:
+        return gradient
+    total = np.zeros(shard.n_features)
+    for placed, at in state.over(shard):
         placed.add_transposed(at.slopes, total)
     return total
 
 
 def _hessian_product_of_shard(shard: Shard, state: ShardState, *, direction: Vector) -> Vector:
     total = np.zeros(len(direction))
-    for placed, at in zip(shard, state.ats, strict=True):
+    for placed, at in state.over(shard):
         placed.add_transposed(at.curvature.product(placed.scores(direction)), total)  # type: ignore[union-attr]
     return total
 
 
 def _diagonal_of_shard(shard: Shard, state: ShardState) -> Vector:
-    total = np.zeros(shard[0].block.features.n_features)
-    for placed, at in zip(shard, state.ats, strict=True):
+    total = np.zeros(shard.n_features)
+    for placed, at in state.over(shard):
         placed.add_squares(at.curvature.diagonal(), total)  # type: ignore[union-attr]
     return total
 
@@ -347,13 +389,13 @@ def _finite(scores: Vector) -> Vector:
     return scores
 
 
-def _scores_of_shard(shard: Shard, *, weights: Vector) -> list[Vector]:
-    return [placed.scores(weights) for placed in shard]
+def _scores_of_shard(shard: Shard, *, weights: Vector) -> tuple[Sequence[Vector], None]:
+    return shard.kept(placed.scores(weights) for placed in shard), None
 
 
 def _sizes_of_shard(shard: Shard, state: ShardState, *, sizes: Vector) -> Vector:
     total = np.zeros(len(sizes))
-    for placed, at in zip(shard, state.ats, strict=True):
+    for placed, at in state.over(shard):
         magnitudes, terms = placed.block.features.magnitudes(), np.abs(at.slopes)
         if at.curvature is not None:
             terms += at.curvature.diagonal() * (1.0 + magnitudes.product(sizes, np.empty(len(terms))))
@@ -362,41 +404,32 @@ def _sizes_of_shard(shard: Shard, state: ShardState, *, sizes: Vector) -> Vector
 
 
 def _hessian_of_block(
-    scaled: tuple[QueryBlock, float],
-    *,
-    weights: Vector,
-    objective: RankingObjective,
-    columns: Offsets | None = None,
+    scaled: tuple[QueryBlock, float], *, weights: Vector, loss: PairLoss, centred: bool
 ) -> NDArray[np.float64]:
     block, scale = scaled
-    curvature = _curvature_of_block(block, weights, objective)
-    rows = _rows_of_block(block, objective, columns)
-    return scale * (rows.T @ curvature.matrix_product(rows))
+    scores = block.features.product(weights, np.empty(block.n_documents))
+    rows = _rows_of_block(block, centred)
+    return scale * (rows.T @ loss.at(scores, block).curvature.matrix_product(rows))  # type: ignore[union-attr]
 
 
-def _diagonal_of_columns(
-    block: QueryBlock, *, weights: Vector, objective: RankingObjective, columns: Offsets
-) -> Vector:
-    diagonal = _curvature_of_block(block, weights, objective).diagonal()
-    rows = _rows_of_block(block, objective, columns)
-    if objective.compares != "labels":
-        sizes = np.diff(block.query_starts)
-        rows -= np.repeat(np.add.reduceat(rows, block.query_starts[:-1]) / sizes[:, None], sizes, axis=0)
-    total: Vector = diagonal @ np.square(rows)
+def _diagonal_of_columns(shard: Shard, state: ShardState, *, columns: Offsets, centred: bool) -> Vector:
+    total = np.zeros(len(columns))
+    for placed, at in state.over(shard):
+        block = placed.block
+        rows = _rows_of_block(block, centred, columns)
+        if centred:
+            sizes = np.diff(block.query_starts)
+            rows -= np.repeat(np.add.reduceat(rows, block.query_starts[:-1]) / sizes[:, None], sizes, axis=0)
+        total += at.curvature.diagonal() @ np.square(rows)  # type: ignore[union-attr]
     return total
 
 
-def _curvature_of_block(block: QueryBlock, weights: Vector, objective: RankingObjective) -> Curvature:
-    scores = block.features.product(weights, np.empty(block.n_documents))
-    return objective.loss.at(scores, block).curvature  # type: ignore[return-value]
-
-
-def _rows_of_block(block: QueryBlock, objective: RankingObjective, columns: Offsets | None) -> NDArray[np.float64]:
+def _rows_of_block(block: QueryBlock, centred: bool, columns: Offsets | None = None) -> NDArray[np.float64]:
     """The rows in float64, minus the first of their query where documents are compared.
 
     The curvature is the same for both, and that of a feature which does not vary is then exactly zero.
     """
     rows = np.array(block.features.to_dense(columns), dtype=np.float64, order="C")
-    if objective.compares != "labels":
+    if centred:
         rows -= np.repeat(rows[block.query_starts[:-1]], np.diff(block.query_starts), axis=0)
     return rows

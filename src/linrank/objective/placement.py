@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import iadd
@@ -14,43 +14,47 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.dataset.varying import varying_features
 from linrank.executors.local import Threads
-from linrank.objective.placed_blocks import PlacedBlock, Shard, SpreadQuery
+from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
+from linrank.objective.samples import Sample, choose, standing_for_all
+from linrank.objective.shard_plan import ShardPlan
+from linrank.objective.stored_shards import stored_shards
 
-# Enough shards to keep many threads busy. The number depends on the data alone, so that sums have the same bits
-# whatever the number of threads.
-_MOST_SHARDS = 32
-# A query with more bytes of features than this is worth computing in parallel within itself.
-_LARGE_QUERY_BYTES = 1 << 23
-# A sample comes from at least so many places.
-_FEWEST_BLOCKS = 8
+# No sample is larger: it is held in memory, and more documents would hardly say more.
+_MOST_SAMPLED_BYTES = 1 << 27
 
 
 @dataclass(frozen=True)
 class PlacedData:
-    """What an objective is evaluated on, and who evaluates it. Shards of whole queries come before spread ones."""
+    """What an objective is evaluated on, and who evaluates it. Shards of whole queries come before spread ones.
+
+    What a task computes on a shard is either told to the caller, who has one small thing a shard then, or kept where
+    the shard is, as a column that later tasks are given their part of.
+    """
 
     executor: Threads
     shards: Sequence[Shard]
-    blocks: Sequence[QueryBlock]
     n_features: int
-    # Also that of a part of the data: a part leaves out what the whole leaves out, and no more.
+    # Also that of some of the shards: they leave out what the whole leaves out, and no more.
     _idle: dict[bool, Offsets] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, dataset: RankingDataset, executor: Threads) -> PlacedData:
+    def of(cls, dataset: RankingDataset | StoredDataset, executor: Threads) -> PlacedData:
+        if isinstance(dataset, StoredDataset):
+            return cls(executor, stored_shards(dataset, executor), dataset.n_features)
         return cls.of_blocks(cut_into_blocks(dataset), dataset.n_features, executor)
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[QueryBlock], n_features: int, executor: Threads) -> PlacedData:
-        n_shards = _number_of_shards(blocks, n_features)
-        whole = executor.place(_shards([block for block in blocks if not _is_large(block)], n_shards))
-        spread = [(SpreadQuery.of(block, n_shards, executor),) for block in blocks if _is_large(block)]
-        return cls(executor, [*whole, *spread], blocks, n_features)
+        plan = ShardPlan.of([BlockSize.of(block) for block in blocks], n_features)
+        whole = [ShardInMemory(tuple(PlacedBlock(blocks[place]) for place in run)) for run in plan.whole]
+        spread = [ShardInMemory((SpreadQuery.of(blocks[place], plan.n_chunks, executor),)) for place in plan.spread]
+        return cls(executor, [*whole, *spread], n_features)
 
-    def map(self, task: Callable[..., Any], *columns: Sequence[Any], **common: Any) -> list[Any]:
-        """Run `task(shard, *one of each column, **common)` for every shard, and keep the results where they are.
+    def tell(self, task: Callable[..., Any], *columns: Sequence[Any], **common: Any) -> list[Any]:
+        """Run `task(shard, *one of each column, **common)` for every shard; the results come to the caller.
 
         A shard of whole queries is a task of the executor. A task does not wait for others: what is done with a spread
         query begins here, and each of its chunks is a task.
@@ -58,127 +62,115 @@ class PlacedData:
         whole, spread = self._by_kind(columns)
         return [*self.executor.map(task, *whole, **common), *(task(*each, **common) for each in spread)]
 
+    def keep(self, task: Callable[..., Any], *columns: Sequence[Any], **common: Any) -> tuple[Any, list[Any]]:
+        """Run a task that returns what is to be kept and what is to be told: a column, and one told thing a shard."""
+        results = self.tell(task, *columns, **common)
+        return [kept for kept, _ in results], [told for _, told in results]
+
     def total(self, task: Callable[..., Any], *columns: Sequence[Any], **common: Any) -> Any:
         """Run `task` for every shard and add the results (numbers or arrays) in the shards' order."""
-        whole, spread = self._by_kind(columns)
-        totals = [self.executor.total(task, *whole, **common)] if whole[0] else []
-        return reduce(iadd, [*totals, *(task(*each, **common) for each in spread)])
+        return reduce(iadd, self.tell(task, *columns, **common))
+
+    def some(self, places: Iterable[int]) -> PlacedData:
+        """Some of the shards alone."""
+        return replace(self, shards=[self.shards[place] for place in places])
+
+    def mixed(self, column: Any, places: Iterable[int], newer: Any) -> Any:
+        """A column in which some shards have what a column of `some` of them has."""
+        mixed = list(column)
+        for place, value in zip(places, newer, strict=True):
+            mixed[place] = value
+        return mixed
 
     def _by_kind(self, columns: Sequence[Sequence[Any]]) -> tuple[list[Sequence[Any]], Iterator[tuple[Any, ...]]]:
         """The columns of the shards of whole queries, and one tuple a spread query."""
-        n_whole = sum(not shard[0].is_spread for shard in self.shards)
+        n_whole = sum(not shard.is_spread for shard in self.shards)
         columns = [self.shards, *columns]
         return [column[:n_whole] for column in columns], zip(*(column[n_whole:] for column in columns), strict=True)
 
     @cached_property
+    def sizes(self) -> list[Sequence[BlockSize]]:
+        """How much is in each block of each shard."""
+        return [shard.sizes for shard in self.shards]
+
+    @property
+    def n_shards(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
     def n_documents(self) -> int:
-        return sum(block.n_documents for block in self.blocks)
+        return sum(size.n_documents for sizes in self.sizes for size in sizes)
+
+    @cached_property
+    def n_queries(self) -> int:
+        return sum(size.n_queries for sizes in self.sizes for size in sizes)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """Of the features."""
+        return sum(size.n_bytes for sizes in self.sizes for size in sizes)
+
+    @property
+    def most_sampled(self) -> int:
+        """How many documents a sample may have."""
+        return (
+            self.n_documents
+            if self.n_bytes <= _MOST_SAMPLED_BYTES
+            else max(1, self.n_documents * _MOST_SAMPLED_BYTES // self.n_bytes)
+        )
+
+    @cached_property
+    def blocks(self) -> list[QueryBlock]:
+        """All blocks in the order of the dataset, for who cannot do with a shard at a time."""
+        blocks = [placed.block for shard in self.shards for placed in shard]
+        return sorted(blocks, key=lambda block: block.first_row)
 
     def idle_features(self, *, ties: bool) -> Offsets:
         """The features that are the same in all documents of each query; with `ties`, of queries without pairs too."""
         if ties not in self._idle:
             varies = np.zeros(self.n_features, dtype=np.bool_)
-            for of_shard in self.map(_varying_of_shard, n_features=self.n_features, ties=ties):
+            for of_shard in self.tell(_varying_of_shard, n_features=self.n_features, ties=ties):
                 varies |= of_shard
             self._idle[ties] = np.flatnonzero(~varies)
         return self._idle[ties]
 
     def sample(self, n_documents: int, *, thin: bool = True) -> Sample:
-        """The sample of about so many documents: always the same one, made once."""
+        """The sample of about so many documents: always the same one, made once, and in memory."""
+        n_documents = min(n_documents, self.most_sampled)
         if (n_documents, thin) not in self._samples:
-            self._samples[n_documents, thin] = Sample.of(self, n_documents, thin=thin)
+            parts = self.tell(_blocks_of_part, self._chosen(n_documents, thin=thin))
+            self._samples[n_documents, thin] = Sample([block for part in parts for block in part])
         return self._samples[n_documents, thin]
+
+    def part(self, n_documents: int) -> PlacedData:
+        """About so many documents as data of its own, each query weighing as much as what it stands for."""
+        chosen = self._chosen(n_documents)
+        parts = [shard.part(of_shard) for shard, of_shard in zip(self.shards, chosen, strict=True) if of_shard]
+        return PlacedData(self.executor, parts, self.n_features)
+
+    def _chosen(self, n_documents: int, *, thin: bool = True) -> list[list[Choice]]:
+        chosen = choose(self.sizes, n_documents, thin=thin)
+        return standing_for_all(chosen, self.sizes, self.tell(_sizes_of_part, chosen))
 
     @cached_property
     def _samples(self) -> dict[tuple[int, bool], Sample]:
         return {}
 
 
+# Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
+
+
 def _varying_of_shard(shard: Shard, *, n_features: int, ties: bool) -> NDArray[np.bool_]:
     return varying_features((placed.block for placed in shard), n_features, ties=ties)
 
 
-def _is_large(block: QueryBlock) -> bool:
-    return block.n_queries == 1 and block.features.n_bytes > _LARGE_QUERY_BYTES
+def _sizes_of_part(shard: Shard, chosen: Sequence[Choice]) -> Sequence[BlockSize]:
+    return shard.part(chosen).sizes if chosen else []
 
 
-def _number_of_shards(blocks: Sequence[QueryBlock], n_features: int) -> int:
-    """Each shard adds into a vector of its own: wide sparse data gets few, so that these stay smaller than the data."""
-    data_bytes = sum(block.features.n_bytes for block in blocks)
-    affordable = data_bytes // max(1, 16 * n_features)
-    return max(2, min(_MOST_SHARDS, 1 << max(0, int(affordable).bit_length() - 1)))
-
-
-def _shards(blocks: Sequence[QueryBlock], n_shards: int) -> list[Shard]:
-    """Consecutive blocks in runs of about equal numbers of documents."""
-    if not blocks:
+def _blocks_of_part(shard: Shard, chosen: Sequence[Choice]) -> list[tuple[QueryBlock, float]]:
+    """The chosen parts of blocks, and how many times as much each stands for."""
+    if not chosen:
         return []
-    documents = np.cumsum([block.n_documents for block in blocks])
-    shard_of = (documents - 1) * n_shards // documents[-1]
-    runs = np.split(np.arange(len(blocks)), np.flatnonzero(np.diff(shard_of)) + 1)
-    return [tuple(PlacedBlock(blocks[place]) for place in run) for run in runs]
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """A share of the data, as blocks whose loss is multiplied by `scale` to stand for the whole."""
-
-    blocks: Sequence[tuple[QueryBlock, float]]
-
-    @classmethod
-    def of(cls, data: PlacedData, n_documents: int, *, thin: bool = True) -> Sample:
-        """About `n_documents` documents: queries from all over the data, and with `thin` some rows of large ones."""
-        share = min(1.0, n_documents / max(1, data.n_documents))
-        large = [block for block in data.blocks if thin and _is_large(block)]
-        small = [block for block in data.blocks if not (thin and _is_large(block))]
-        chosen: list[tuple[QueryBlock, float]] = []
-        if small:
-            count = min(len(small), max(_FEWEST_BLOCKS, round(share * len(small))))
-            places = np.linspace(0, len(small) - 1, count).round().astype(int)
-            parts = [_first_queries(small[place], share * len(small) / count) for place in places]
-            scale = sum(block.n_documents for block in small) / sum(part.n_documents for part in parts)
-            chosen += [(part, scale) for part in parts]
-        chosen += [_thinned(block, share) for block in large]
-        return cls(chosen)
-
-    @property
-    def n_documents(self) -> int:
-        return sum(block.n_documents for block, _ in self.blocks)
-
-    def placed(self, data: PlacedData) -> PlacedData:
-        """The sample as data of its own, each query weighing as much as what it stands for."""
-        blocks = [replace(block, query_weights=scale * block.query_weights) for block, scale in self.blocks]
-        return PlacedData.of_blocks(blocks, data.n_features, data.executor)
-
-
-def _first_queries(block: QueryBlock, share: float) -> QueryBlock:
-    """The first queries of a block, as a view."""
-    n_queries = min(block.n_queries, max(1, round(share * block.n_queries)))
-    stop = int(block.query_starts[n_queries])
-    return QueryBlock(
-        block.features.rows(0, stop),
-        block.labels[:stop],
-        block.levels[:stop],
-        block.level_counts[:n_queries],
-        block.query_starts[: n_queries + 1],
-        block.document_weights[:stop],
-        block.query_weights[:n_queries],
-        block.first_row,
-    )
-
-
-def _thinned(block: QueryBlock, share: float) -> tuple[QueryBlock, float]:
-    """Every so-many-th document of one query, each weighing as much as those it stands for.
-
-    Whether a loss is a sum over pairs or over documents, it is then about as large as on the whole query.
-    """
-    n_kept = max(2, round(share * block.n_documents))
-    rows = np.unique(np.linspace(0, block.n_documents - 1, n_kept).astype(np.int64))
-    thin = QueryBlock.of(
-        block.features.take(rows),
-        block.labels[rows],
-        np.array([0, len(rows)]),
-        block.document_weights[rows] * (block.n_documents / len(rows)),
-        block.query_weights,
-    )
-    return thin, 1.0
+    as_they_are = [replace(one, scale=1.0) for one in chosen]
+    return [(placed.block, one.scale) for placed, one in zip(shard.part(as_they_are), chosen, strict=True)]

@@ -10,6 +10,7 @@ from linrank.arrays import Vector
 from linrank.objective.duality import NoDual
 from linrank.objective.l1_ball import L1Ball
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
+from linrank.solvers.line_search import lower_point
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss
 
@@ -84,25 +85,24 @@ def _least_on_segment(point: EvaluatedPoint, direction: Vector, slope: float) ->
     low, low_slope = 0.0, slope
     high, high_slope = 1.0, 0.0
     step = min(1.0, -slope / bend) if bend > 0.0 else 1.0
-    best, best_step = point, 0.0
+    least, best_step = point.value, 0.0
     tries = 0
     while tries < _MOST_TRIES:
         tries += 1
         trial = line.at(step)
-        trial_slope = line.slope_at(trial)
-        if trial.value < best.value:
-            best, best_step = trial, step
-        if abs(trial_slope) <= _FLAT * abs(slope) or (step == 1.0 and trial_slope < 0.0):
+        if trial.value < least:
+            least, best_step = trial.value, step
+        if abs(trial.slope) <= _FLAT * abs(slope) or (step == 1.0 and trial.slope < 0.0):
             break
-        if trial_slope < 0.0:
+        if trial.slope < 0.0:
             # Until a point that rises is known, the secant is the one through the last two that fall.
-            rise = (trial_slope - low_slope) / (step - low)
-            low, low_slope = step, trial_slope
+            rise = (trial.slope - low_slope) / (step - low)
+            low, low_slope = step, trial.slope
         else:
-            high, high_slope = step, trial_slope
+            high, high_slope = step, trial.slope
         if high_slope > 0.0:
             rise = (high_slope - low_slope) / (high - low)
         step = min(high, low - low_slope / rise) if rise > 0.0 else high
         if step <= low or (step >= high and high_slope > 0.0):
             break
-    return best, best_step, tries
+    return *lower_point(line, best_step), tries

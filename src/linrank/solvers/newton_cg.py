@@ -9,7 +9,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placement import PlacedData
+from linrank.objective.samples import Sample
 from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
 from linrank.solvers.line_search import advance
 from linrank.solvers.solution import Journal, Solution
@@ -87,14 +88,14 @@ class NewtonCG(Solver):
         if point.gap() <= _SUSPICIOUS * point.value:
             return None
         line = point.toward(newton.direction)
-        best, best_step = point, 0.0
+        least, best_step = point.value, 0.0
         for step in (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0):
-            trial = line.at(step)
-            if trial.value >= best.value:
+            value = line.at(step).value
+            if value >= least:
                 break
-            best, best_step = trial, step
-        gained = point.value - best.value
-        return (best, best_step) if gained > 2.0 * self.tolerance * point.value else None
+            least, best_step = value, step
+        gained = point.value - least
+        return (line.point_at(best_step), best_step) if gained > 2.0 * self.tolerance * point.value else None
 
     def _newton_step(self, point: EvaluatedPoint, sample: Sample | None) -> NewtonStep:
         return newton_step(
@@ -126,11 +127,11 @@ class NewtonCG(Solver):
         wanted = data.n_documents // _RUNG
         if data.n_features > MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
             return np.zeros(data.n_features)
-        sample = data.sample(wanted)
-        if sample.n_documents > data.n_documents // 2:
+        part = data.part(wanted)
+        if part.n_documents > data.n_documents // 2:
             # A few large queries: no smaller sample of whole queries is to be had.
             return np.zeros(data.n_features)
-        smaller = replace(objective, data=sample.placed(data))
+        smaller = replace(objective, data=part)
         # A sample of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
         loose = replace(self, tolerance=max(self.tolerance, 0.1 * data.n_features / wanted))
         start = smaller.at(loose.start_from_samples(smaller, journal))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -54,8 +54,8 @@ class NormalEquations:
         """Read the data once: rows are centred in cache, and their products summed there."""
         data, by_pair = objective.data, objective.loss.pair_weight == "pair"  # type: ignore[attr-defined]
         total = _Scatter.zero(data.n_features)
-        for some in _some_at_a_time(data.n_features, data.shards):
-            for scatter in replace(data, shards=some[0]).map(_scatter_of_shard, by_pair=by_pair):
+        for (places,) in _some_at_a_time(data.n_features, range(data.n_shards)):
+            for scatter in data.some(places).tell(_scatter_of_shard, by_pair=by_pair):
                 total.add(scatter)
         for zeroed in (total.gram, total.gram.T, total.right):
             zeroed[objective.idle] = 0.0
@@ -166,11 +166,10 @@ def tiles(block: QueryBlock) -> Iterator[tuple[slice, slice]]:
 
 
 def _scatter_of_shard(shard: Shard, *, by_pair: bool) -> _Scatter:
-    if isinstance(shard[0], SpreadQuery):
-        return _scatter_of_spread(shard[0], by_pair)
-    n_features = shard[0].block.features.n_features
-    total, room = _Scatter.zero(n_features), _Room(n_features)
+    total, room = _Scatter.zero(shard.n_features), _Room(shard.n_features)
     for placed in shard:
+        if isinstance(placed, SpreadQuery):
+            return _scatter_of_spread(placed, by_pair)
         total.add_block(placed.block, by_pair, room)
     return total
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L2
-from linrank.objective.placement import PlacedData, Sample
+from linrank.objective.placement import PlacedData
+from linrank.objective.samples import Sample
 from linrank.solvers.l1_model import minimum_of_model
 from linrank.solvers.newton_cg import MOST_FEATURES_IN_A_MATRIX, NewtonCG
 from linrank.solvers.solution import Journal, Solution
@@ -70,7 +71,7 @@ class SecantHessian:
 
     def enlarge(self, data: PlacedData) -> bool:
         """Take a larger sample from now on; False where there is none."""
-        if self._matrix is None or self._wanted(data) >= data.n_documents:
+        if self._matrix is None or self._wanted(data) >= data.most_sampled:
             return False
         self._documents = _ENLARGE * self._wanted(data)
         return True
@@ -82,7 +83,7 @@ class SecantHessian:
         usual = NewtonCG().documents_for_a_matrix(data)
         # A step by a diagonal is worth so little that here a matrix always pays.
         least = 4 * data.n_features if usual is None else usual
-        return min(data.n_documents, max(least, self._documents))
+        return min(data.most_sampled, max(least, self._documents))
 
 
 def _sampled(point: EvaluatedPoint, sample: Sample) -> NDArray[np.float64]:
@@ -175,21 +176,21 @@ class ProximalNewton(Solver):
         shards move to where their loss, the slope of the others' loss at the point and the penalty are least together.
         What is lost then is the decrease still to come, divided by their share: it is tried where that is little.
         """
-        places = range(0, len(point.states), _SHARDS_A_PART)
-        if hessian is None or len(point.states) < _SHARDS_A_PART or not point.loss_value > 0.0:
+        places = range(0, len(point.told), _SHARDS_A_PART)
+        if hessian is None or len(point.told) < _SHARDS_A_PART or not point.loss_value > 0.0:
             return -np.inf
-        share = sum(point.states[place].value for place in places) / point.loss_value
+        share = sum(point.told[place].value for place in places) / point.loss_value
         if self._decrease(point, hessian) >= share * self.tolerance * value:
             return -np.inf
         data = point.objective.data
-        part = replace(point.objective, data=replace(data, shards=[data.shards[place] for place in places]))
+        part = replace(point.objective, data=data.some(places))
         mixed, hessian = point, share * hessian
         highest = -np.inf
         for _ in range(_MOST_ROUNDS):
             moved = part.at(self._model_minimum(mixed, hessian))
-            states = list(point.states)
-            states[::_SHARDS_A_PART] = moved.states
-            before, mixed = mixed, EvaluatedPoint(point.objective, moved.weights, states)
+            states, told = data.mixed(point.states, places, moved.states), list(point.told)
+            told[::_SHARDS_A_PART] = moved.told
+            before, mixed = mixed, EvaluatedPoint(point.objective, moved.weights, states, told)
             hessian = _corrected(hessian, before, mixed)
             # The dual asks for the weights only to multiply the gradient by them, and here there are two parts of it.
             others = mixed.loss_gradient - moved.loss_gradient

@@ -96,7 +96,7 @@ def hessian_diagonal(objective: RankingObjective) -> Vector:
 
 
 def _diagonal_of_shard(shard: Shard, *, by_pair: bool) -> Vector:
-    total = np.zeros(shard[0].block.features.n_features)
+    total = np.zeros(shard.n_features)
     for placed in shard:
         curvature = Centring(placed.block, by_pair)
         total += _diagonal_by_products(placed, curvature) if placed.is_spread else curvature.hessian_diagonal()

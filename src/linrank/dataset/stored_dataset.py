@@ -1,0 +1,215 @@
+"""StoredDataset: a `.linrank` file that is trained on without being loaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linrank.arrays import Offsets, Vector
+from linrank.dataset.features import DenseFeatures, Features, SparseFeatures, as_features
+from linrank.dataset.missing_rule import MissingRule
+from linrank.dataset.queries import Queries
+from linrank.dataset.query_blocks import QueryBlock
+from linrank.dataset.ranking_dataset import UNJUDGED
+from linrank.dataset.scaling import Scaling
+from linrank.dataset.sound_rows import look_at_rows, narrow
+from linrank.dataset.storage_layout import Layout, read_layout
+from linrank.dataset.stored_arrays import OpenArrays, StoredArrays
+from linrank.dataset.trainable import fault_of_judgements, fault_of_rows
+from linrank.dataset.width import check_room
+from linrank.errors import DataFormatError, LinrankError
+
+
+@dataclass(frozen=True, eq=False)
+class StoredDataset:
+    """Documents in a `.linrank` file, of which no more than some blocks of queries are in memory at a time.
+
+    Attributes
+    ----------
+    source : path of the file
+    n_documents, n_features, n_queries : int
+    feature_names : tuple of str or None
+    missing : the rule by which missing values were filled when the data was read
+    memory : int or None
+        The most bytes that the process may use while it trains; half of what the machine has unless told.
+    scaling : Scaling or None
+        Applied to the features as they are read.
+    """
+
+    arrays: StoredArrays
+    n_documents: int
+    n_features: int
+    starts: Offsets
+    feature_names: tuple[str, ...] | None
+    missing: MissingRule
+    memory: int | None = None
+    scaling: Scaling | None = None
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, memory: int | None = None) -> StoredDataset:
+        """Read what the file says of itself, and where its queries are."""
+        source = os.fspath(path)
+        try:
+            with Path(source).open("rb") as file:
+                layout = read_layout(file, source)
+        except OSError as error:
+            raise DataFormatError(source, None, f"cannot be read: {error.strerror}. Check the path.") from None
+        check_room(layout.n_features)
+        if "order" in layout.sections:
+            raise DataFormatError(
+                source,
+                None,
+                "the rows of a query do not stand together, and cannot be read one block after the other. Group them: "
+                f"linrank convert {source} grouped.linrank",
+            )
+        arrays = StoredArrays.of(layout)
+        with arrays.opened() as opened:
+            starts = opened.read("query_starts")
+        if starts[0] != 0 or starts[-1] != layout.n_documents or (starts[1:] <= starts[:-1]).any():
+            raise layout.damage(f"its queries do not follow one another up to document {layout.n_documents}")
+        _check_row_ends(arrays, layout)
+        return cls(arrays, layout.n_documents, layout.n_features, starts, layout.feature_names, layout.missing, memory)
+
+    @property
+    def source(self) -> str:
+        return self.arrays.source
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def is_sparse(self) -> bool:
+        return "values" in self.arrays
+
+    @property
+    def is_judged(self) -> bool:
+        return "labels" in self.arrays
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The feature names, or their numbers from 1 where they have none."""
+        return self.feature_names or tuple(str(number + 1) for number in range(self.n_features))
+
+    @property
+    def features(self) -> StoredFeatures:
+        """The features as they are stored, of which slices of rows can be had."""
+        return StoredFeatures(self)
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the features."""
+        if not self.is_sparse:
+            return self.arrays.sections["features"].n_bytes
+        entries = self.arrays.sections["values"].n_bytes + self.arrays.sections["columns"].n_bytes
+        return entries + 8 * (self.n_documents + 1)
+
+    def require_labels(self) -> None:
+        """Refuse data that nobody has judged."""
+        if not self.is_judged:
+            raise LinrankError(f"{self.source}: {UNJUDGED}")
+
+    def scaled(self, scaling: Scaling | None) -> StoredDataset:
+        """The same file, its features scaled as they are read."""
+        return self if scaling is None else replace(self, scaling=scaling)
+
+    def block(self, opened: OpenArrays, first_query: int, stop_query: int, features: Any = None) -> QueryBlock:
+        """Some queries, checked; `features` may stand for theirs, which are then not read."""
+        starts = self.starts[first_query : stop_query + 1]
+        start, stop = int(starts[0]), int(starts[-1])
+        if features is None:
+            features = self.rows(opened, start, stop, starts - start)
+        block = QueryBlock.of(
+            features,
+            opened.read("labels", start, stop),
+            starts - start,
+            self._weights(opened, "document_weights", start, stop),
+            self._weights(opened, "query_weights", first_query, stop_query),
+            start,
+        )
+        self._refuse(fault_of_judgements(block))
+        return block
+
+    def rows(self, opened: OpenArrays, start: int, stop: int, query_starts: Offsets | None = None) -> Features:
+        """Some rows, checked and scaled; `query_starts` where they are whole queries."""
+        features = self.raw_rows(opened, start, stop)
+        self._refuse(fault_of_rows(features, self.feature_names, start))
+        if self.scaling is None:
+            return features
+        queries = None if query_starts is None else Queries.from_sizes(np.diff(query_starts), stop - start)
+        return as_features(self.scaling.apply(as_matrix(features), queries))
+
+    def raw_rows(self, opened: OpenArrays, start: int, stop: int) -> Features:
+        """Some rows as they are stored."""
+        if not self.is_sparse:
+            return DenseFeatures(opened.read("features", start, stop))
+        starts = opened.read("row_starts", start, stop + 1).astype(np.int64)
+        first, last = int(starts[0]), int(starts[-1])
+        if not 0 <= first <= last <= self.arrays.sections["columns"].shape[0]:
+            self._refuse(f"the file is damaged: row {start} is not where it should be.")
+        columns = opened.read("columns", first, last)
+        problem, ascending = look_at_rows(columns, starts - first, len(columns), (stop - start, self.n_features))
+        if problem or not ascending:
+            self._refuse(f"the file is damaged after row {start}: {problem or 'columns do not ascend'}.")
+        return SparseFeatures(opened.read("values", first, last), *narrow(columns, starts - first), self.n_features)
+
+    def bytes_of_blocks(self, bounds: Sequence[tuple[int, int]]) -> list[int]:
+        """How many bytes of features each range of queries has."""
+        rows = np.array([(self.starts[first], self.starts[stop]) for first, stop in bounds], dtype=np.int64)
+        counts = rows[:, 1] - rows[:, 0]
+        if not self.is_sparse:
+            return [int(count) * (self.n_bytes // self.n_documents) for count in counts]
+        with self.arrays.opened() as opened:
+            ends = np.array([opened.read("row_starts", row, row + 1)[0] for row in rows.ravel().tolist()])
+        entries = np.diff(ends.astype(np.int64).reshape(-1, 2), axis=1)[:, 0]
+        an_entry = sum(self.arrays.sections[name].dtype.itemsize for name in ("values", "columns"))
+        return [int(n_bytes) for n_bytes in entries * an_entry + 8 * (counts + 1)]
+
+    def _weights(self, opened: OpenArrays, name: str, start: int, stop: int) -> Vector:
+        return opened.read(name, start, stop) if name in self.arrays else np.ones(stop - start)
+
+    def _refuse(self, fault: str | None) -> None:
+        if fault is not None:
+            raise DataFormatError(self.source, None, fault)
+
+    def __repr__(self) -> str:
+        kind = "sparse" if self.is_sparse else "dense"
+        return (
+            f"StoredDataset({Path(self.source).name}: {self.n_documents} documents of {self.n_queries} queries, "
+            f"{self.n_features} features, {kind})"
+        )
+
+
+@dataclass(frozen=True)
+class StoredFeatures:
+    """The features of a stored dataset, for who goes through them slice after slice."""
+
+    dataset: StoredDataset
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.dataset.n_documents, self.dataset.n_features
+
+    def __getitem__(self, rows: slice) -> Any:
+        start, stop, _ = rows.indices(self.dataset.n_documents)
+        with self.dataset.arrays.opened() as opened:
+            return as_matrix(self.dataset.raw_rows(opened, start, stop))
+
+
+def as_matrix(features: Features) -> Any:
+    """Features as an array or a CSR matrix."""
+    return features.to_csr() if isinstance(features, SparseFeatures) else features.to_dense()
+
+
+def _check_row_ends(arrays: StoredArrays, layout: Layout) -> None:
+    if "values" not in arrays:
+        return
+    with arrays.opened() as opened:
+        last = int(opened.read("row_starts", layout.n_documents)[0])
+    if last != arrays.sections["values"].shape[0]:
+        raise layout.damage("the rows of its features do not fill the place they have")

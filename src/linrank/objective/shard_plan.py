@@ -1,0 +1,44 @@
+"""Which blocks make a shard: by the data alone, so that sums have the same bits whoever adds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from linrank.objective.placed_blocks import BlockSize
+
+# Enough shards to keep many threads busy.
+_MOST_SHARDS = 32
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """Which blocks make a shard, by their places; which are queries that are spread over chunks, and how many."""
+
+    whole: list[list[int]]
+    spread: list[int]
+    n_chunks: int
+
+    @classmethod
+    def of(cls, sizes: Sequence[BlockSize], n_features: int) -> ShardPlan:
+        n_shards = _number_of_shards(sizes, n_features)
+        small = [place for place, size in enumerate(sizes) if not size.is_large]
+        spread = [place for place, size in enumerate(sizes) if size.is_large]
+        return cls(_runs(small, sizes, n_shards), spread, n_shards)
+
+
+def _number_of_shards(sizes: Sequence[BlockSize], n_features: int) -> int:
+    """Each shard adds into a vector of its own: wide sparse data gets few, so that these stay smaller than the data."""
+    affordable = sum(size.n_bytes for size in sizes) // max(1, 16 * n_features)
+    return max(2, min(_MOST_SHARDS, 1 << max(0, int(affordable).bit_length() - 1)))
+
+
+def _runs(places: Sequence[int], sizes: Sequence[BlockSize], n_shards: int) -> list[list[int]]:
+    """Consecutive blocks in runs of about equal numbers of documents."""
+    if not places:
+        return []
+    documents = np.cumsum([sizes[place].n_documents for place in places])
+    shard_of = (documents - 1) * n_shards // documents[-1]
+    return [run.tolist() for run in np.split(np.asarray(places), np.flatnonzero(np.diff(shard_of)) + 1)]

@@ -1,0 +1,246 @@
+"""Shards of data on disk: their blocks are read each time they are gone through, ahead of who computes with them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Offsets, Vector
+from linrank.dataset.features import Features
+from linrank.dataset.query_blocks import block_bounds
+from linrank.dataset.stored_arrays import fill
+from linrank.dataset.stored_dataset import StoredDataset
+from linrank.errors import LinrankError
+from linrank.executors.local import Threads
+from linrank.executors.prefetching import ahead
+from linrank.memory import memory_bytes, resident_bytes
+from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
+from linrank.objective.shard_plan import ShardPlan
+
+# What points know of a document: the scores of a few, and with slopes and curvature those of two.
+_SCORES_BYTES = 4 * 8
+_STATES_BYTES = 2 * 100
+# Beside the data: blocks on their way, a sample, vectors and matrices of features, and what compiling takes.
+_WORKING_BYTES = 3 << 26
+
+
+def stored_shards(dataset: StoredDataset, executor: Threads) -> list[Shard]:
+    """The shards that the same data would have in memory; as many of them are loaded as there is room for."""
+    dataset.require_labels()
+    bounds = block_bounds(dataset.starts, dataset.n_bytes)
+    n_bytes = dataset.bytes_of_blocks(bounds)
+    starts = dataset.starts
+    sizes = [
+        BlockSize(int(starts[stop] - starts[first]), stop - first, of_block)
+        for (first, stop), of_block in zip(bounds, n_bytes, strict=True)
+    ]
+    plan = ShardPlan.of(sizes, dataset.n_features)
+    room = Room.of(dataset)
+
+    def shard(places: Sequence[int], n_chunks: int = 0) -> StoredShard:
+        return StoredShard(
+            dataset,
+            [bounds[place] for place in places],
+            [n_bytes[place] for place in places],
+            n_chunks,
+            executor,
+            remembers=room.remembers,
+            spills=room.spills,
+        )
+
+    shards: list[Shard] = []
+    left = room.for_data
+    for one in [*map(shard, plan.whole), *(shard([place], plan.n_chunks) for place in plan.spread)]:
+        size = sum(one.sizes_of_blocks)
+        shards.append(one.loaded() if size <= left else one)
+        left -= size if size <= left else 0
+    return shards
+
+
+@dataclass(frozen=True)
+class Room:
+    """What there is memory for: what points know of documents, their scores at least, and some of the data."""
+
+    remembers: bool
+    spills: bool
+    for_data: int
+
+    @classmethod
+    def of(cls, dataset: StoredDataset) -> Room:
+        most = dataset.memory or int(memory_bytes() / 2)
+        free = most - resident_bytes() - _WORKING_BYTES
+        if free < 0:
+            raise LinrankError(
+                f"memory={most / 1e6:.0f} MB: this process has {resident_bytes() / 1e6:.0f} MB already, and works in "
+                f"about {_WORKING_BYTES / 1e6:.0f} MB more. Give it {(most - free) / 1e6:.0f} MB at least."
+            )
+        scores, states = _SCORES_BYTES * dataset.n_documents, _STATES_BYTES * dataset.n_documents
+        remembers = states <= free / 2
+        spills = not remembers and scores > free / 2
+        taken = states if remembers else 0 if spills else scores
+        return cls(remembers, spills, int(free - taken))
+
+
+@dataclass(frozen=True)
+class StoredShard:
+    """Blocks of a stored dataset, as ranges of queries; or one query that is spread over chunks.
+
+    `choices` are what is taken of each block, one after the other. Where there is no room to remember it, nothing is
+    kept of a document but its scores, and with `spills` these are in a file of their own.
+    """
+
+    dataset: StoredDataset
+    bounds: Sequence[tuple[int, int]]
+    sizes_of_blocks: Sequence[int]
+    n_chunks: int = 0
+    executor: Threads | None = None
+    choices: Sequence[tuple[Choice, ...]] = ()
+    remembers: bool = True
+    spills: bool = False
+
+    @property
+    def n_features(self) -> int:
+        return self.dataset.n_features
+
+    @property
+    def is_spread(self) -> bool:
+        return self.n_chunks > 0
+
+    @cached_property
+    def sizes(self) -> list[BlockSize]:
+        starts = self.dataset.starts
+        sizes = []
+        for number, (first, stop) in enumerate(self.bounds):
+            there = n_documents = int(starts[stop] - starts[first])
+            n_queries = stop - first
+            for choice in self._choices(number):
+                n_queries = choice.n_queries
+                n_documents = choice.n_documents or min(n_documents, int(starts[first + n_queries] - starts[first]))
+            sizes.append(BlockSize(n_documents, n_queries, self.sizes_of_blocks[number] * n_documents // there))
+        return sizes
+
+    def __iter__(self) -> Iterator[PlacedBlock]:
+        return ahead(self._blocks(features=True))
+
+    def judged(self) -> Iterator[PlacedBlock]:
+        return self._blocks(features=False)
+
+    def _blocks(self, *, features: bool) -> Iterator[PlacedBlock]:
+        with self.dataset.arrays.opened() as opened:
+            for number, (first, last) in enumerate(self.bounds):
+                # No more is read than is taken.
+                stop = first + min([last - first, *(choice.n_queries for choice in self._choices(number))])
+                rows: Any = None
+                if self.is_spread or not features:
+                    starts = self.dataset.starts
+                    rows = StoredRows(self.dataset, int(starts[first]), int(starts[stop]))
+                block = self.dataset.block(opened, first, stop, rows)
+                for choice in self._choices(number):
+                    block = choice.weighed(block)
+                if self.is_spread:
+                    assert self.executor is not None, "a spread query is computed with where its chunks are"
+                    yield SpreadQuery.of(block, self.n_chunks, self.executor)
+                else:
+                    yield PlacedBlock(block)
+
+    def kept(self, columns: Iterable[Vector]) -> Sequence[Vector]:
+        return SpilledColumn.of(columns) if self.spills else list(columns)
+
+    def part(self, chosen: Sequence[Choice]) -> StoredShard:
+        return replace(
+            self,
+            bounds=[self.bounds[one.place] for one in chosen],
+            sizes_of_blocks=[self.sizes_of_blocks[one.place] for one in chosen],
+            choices=[(*self._choices(one.place), one) for one in chosen],
+        )
+
+    def _choices(self, number: int) -> tuple[Choice, ...]:
+        return self.choices[number] if self.choices else ()
+
+    def loaded(self) -> ShardInMemory:
+        """The same in memory."""
+        shard = replace(self, n_chunks=0) if self.is_spread else self
+        blocks = [placed.block for placed in shard]
+        if not self.is_spread:
+            return ShardInMemory(tuple(PlacedBlock(block) for block in blocks))
+        assert self.executor is not None, "a spread query is computed with where its chunks are"
+        return ShardInMemory((SpreadQuery.of(blocks[0], self.n_chunks, self.executor),))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Some rows of a stored dataset, with the face of features: each product reads them anew."""
+
+    dataset: StoredDataset
+    start: int
+    stop: int
+
+    @property
+    def n_rows(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def n_features(self) -> int:
+        return self.dataset.n_features
+
+    @property
+    def n_bytes(self) -> int:
+        return self.dataset.n_bytes * self.n_rows // max(1, self.dataset.n_documents)
+
+    def in_memory(self) -> Features:
+        with self.dataset.arrays.opened() as opened:
+            return self.dataset.rows(opened, self.start, self.stop)
+
+    def rows(self, start: int, stop: int) -> StoredRows:
+        return StoredRows(self.dataset, self.start + start, self.start + stop)
+
+    def take(self, rows: Offsets) -> Features:
+        return self.in_memory().take(rows)
+
+    def product(self, weights: Vector, scores: Vector) -> Vector:
+        return self.in_memory().product(weights, scores)
+
+    def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
+        return self.in_memory().transposed_product(slopes, total)
+
+    def transposed_square_product(self, slopes: Vector, total: Vector) -> Vector:
+        return self.in_memory().transposed_square_product(slopes, total)
+
+    def magnitudes(self) -> Features:
+        return self.in_memory().magnitudes()
+
+    def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
+        return self.in_memory().to_dense(columns)
+
+
+@dataclass(frozen=True)
+class SpilledColumn(Sequence[Vector]):
+    """Vectors in a temporary file that nobody else sees, and that is gone with the last who has it."""
+
+    file: Any
+    offsets: list[int] = field(default_factory=lambda: [0])
+
+    @classmethod
+    def of(cls, columns: Iterable[Vector]) -> SpilledColumn:
+        spilled = cls(tempfile.TemporaryFile(prefix="linrank-"))  # noqa: SIM115 - closed when it is collected
+        for column in columns:
+            spilled.file.write(np.ascontiguousarray(column).data)
+            spilled.offsets.append(spilled.offsets[-1] + column.nbytes)
+        spilled.file.flush()
+        return spilled
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: Any) -> Any:
+        first, last = self.offsets[number], self.offsets[number + 1]
+        column = np.empty((last - first) // 8)
+        if fill(column.view(np.uint8).data, self.file.fileno(), first) < last - first:
+            raise OSError("a temporary file of scores was cut short")
+        return column
