@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from linrank.estimators.simple_rankers import FixedWeights, SingleFeature
     from linrank.estimators.sparse_rank import SparseRank
     from linrank.estimators.tree_rankers import GradientBoostedTrees, RandomForest
+    from linrank.executors.dask import DaskExecutor
     from linrank.experiments.compare import Comparison, compare
     from linrank.experiments.feature_path import feature_path
     from linrank.experiments.weight_intervals import weight_intervals
@@ -43,12 +44,14 @@ if TYPE_CHECKING:
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
     from linrank.reading.read import read
+    from linrank.reading.scan import scan
     from linrank.reading.trec import read_trec
 
 # Each public name and the module it is loaded from on first use: importing linrank costs milliseconds.
 _HOMES = {
     "AdaRank": "estimators.ada_rank",
     "Comparison": "experiments.compare",
+    "DaskExecutor": "executors.dask",
     "DataFormatError": "errors",
     "EGDM": "estimators.egdm",
     "FacRankSVM": "estimators.fac_rank_svm",
@@ -91,6 +94,7 @@ _HOMES = {
     "read": "reading.read",
     "read_trec": "reading.trec",
     "save_dataset": "dataset.storage",
+    "scan": "reading.scan",
     "verify_dataset": "dataset.storage",
     "weight_intervals": "experiments.weight_intervals",
 }
@@ -100,6 +104,7 @@ __all__ = [
     "GDM",
     "AdaRank",
     "Comparison",
+    "DaskExecutor",
     "DataFormatError",
     "FacRankSVM",
     "FenchelRank",
@@ -141,6 +146,7 @@ __all__ = [
     "read",
     "read_trec",
     "save_dataset",
+    "scan",
     "verify_dataset",
     "weight_intervals",
 ]

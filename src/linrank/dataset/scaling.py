@@ -207,7 +207,10 @@ def difference_of_units(dataset: RankingDataset) -> str | None:
 
 
 def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
-    """The dataset with its features scaled."""
+    """The dataset with its features scaled; those of a file are scaled as they are read."""
+    if scaling is not None and hasattr(dataset, "scaled"):
+        of_file: RankingDataset = dataset.scaled(scaling)
+        return of_file
     return dataset if scaling is None else replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
 
 

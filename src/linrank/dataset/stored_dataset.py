@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import DenseFeatures, Features, SparseFeatures, as_features
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries
-from linrank.dataset.query_blocks import QueryBlock
-from linrank.dataset.ranking_dataset import UNJUDGED
+from linrank.dataset.query_blocks import QueryBlock, block_bounds
+from linrank.dataset.ranking_dataset import UNJUDGED, RankingDataset
 from linrank.dataset.scaling import Scaling
 from linrank.dataset.sound_rows import look_at_rows, narrow
 from linrank.dataset.storage_layout import Layout, read_layout
@@ -23,6 +23,10 @@ from linrank.dataset.stored_arrays import OpenArrays, StoredArrays
 from linrank.dataset.trainable import fault_of_judgements, fault_of_rows
 from linrank.dataset.width import check_room
 from linrank.errors import DataFormatError, LinrankError
+from linrank.memory import bytes_named
+
+# What is in memory of a dataset that is gone through chunk after chunk.
+CHUNK_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +51,22 @@ class StoredDataset:
     starts: Offsets
     feature_names: tuple[str, ...] | None
     missing: MissingRule
+    query_ids: tuple[str | int | float, ...] | None = None
     memory: int | None = None
     scaling: Scaling | None = None
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, memory: int | None = None) -> StoredDataset:
-        """Read what the file says of itself, and where its queries are."""
+    def open(cls, path: str | os.PathLike[str], *, memory: str | float | None = None) -> StoredDataset:
+        """Open a .linrank file to train on without loading it; also called `linrank.scan`.
+
+        Read is what the file says of itself, and where its queries are.
+
+        Parameters
+        ----------
+        path : of a file that `save_dataset` or `linrank convert` wrote
+        memory : the most that the process may use while it trains, such as "2GB"; half of what the machine has unless
+            told. What fits is held, the rest is read in every pass. The weights are the same whatever it is.
+        """
         source = os.fspath(path)
         try:
             with Path(source).open("rb") as file:
@@ -73,7 +87,16 @@ class StoredDataset:
         if starts[0] != 0 or starts[-1] != layout.n_documents or (starts[1:] <= starts[:-1]).any():
             raise layout.damage(f"its queries do not follow one another up to document {layout.n_documents}")
         _check_row_ends(arrays, layout)
-        return cls(arrays, layout.n_documents, layout.n_features, starts, layout.feature_names, layout.missing, memory)
+        return cls(
+            arrays,
+            layout.n_documents,
+            layout.n_features,
+            starts,
+            layout.feature_names,
+            layout.missing,
+            layout.query_ids,
+            None if memory is None else bytes_named(memory),
+        )
 
     @property
     def source(self) -> str:
@@ -117,6 +140,32 @@ class StoredDataset:
     def scaled(self, scaling: Scaling | None) -> StoredDataset:
         """The same file, its features scaled as they are read."""
         return self if scaling is None else replace(self, scaling=scaling)
+
+    def chunks(self, n_bytes: int = CHUNK_BYTES) -> Iterator[RankingDataset]:
+        """The data as one dataset in memory after another, each of whole queries and about so many bytes of features;
+        with query ids, without comments.
+        """
+        with self.arrays.opened() as opened:
+            for first, stop in block_bounds(self.starts, self.n_bytes, n_bytes):
+                yield self._dataset(self.block(opened, first, stop), self._ids(opened, first, stop))
+
+    def _dataset(self, block: QueryBlock, ids: Any) -> RankingDataset:
+        return RankingDataset(
+            as_matrix(block.features),
+            block.labels,
+            Queries(ids, block.query_starts, None),
+            self.feature_names,
+            document_weights=block.document_weights if "document_weights" in self.arrays else None,
+            query_weights=block.query_weights if "query_weights" in self.arrays else None,
+            missing=self.missing,
+        )
+
+    def _ids(self, opened: OpenArrays, first: int, stop: int) -> Any:
+        if self.query_ids is None:
+            return opened.read("query_ids", first, stop)
+        ids = np.empty(stop - first, dtype=object)
+        ids[:] = self.query_ids[first:stop]
+        return ids
 
     def block(self, opened: OpenArrays, first_query: int, stop_query: int, features: Any = None) -> QueryBlock:
         """Some queries, checked; `features` may stand for theirs, which are then not read."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,6 +22,7 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import difference_of_units
 from linrank.dataset.sound_rows import refuse_unsound
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
@@ -28,6 +30,7 @@ from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
 from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
+from linrank.reading.scan import scan
 from linrank.solvers.solution import Solution
 
 
@@ -52,6 +55,8 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Whether an `eval_set` is of any use to it."""
     weighs_documents: bool = True
     """Whether documents may have weights."""
+    reads_files: bool = False
+    """Whether it trains on a `StoredDataset` without loading it."""
     history_: tuple[Any, ...]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -98,7 +103,8 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset and nothing beside it
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset, what `linrank.scan`
+            returns or the path of a .linrank file, and nothing beside it
         y : labels, any finite numbers; higher is better
         qid : one value a row of any kind, in any order; without it, everything is one query
         group : sizes of consecutive queries, in place of qid
@@ -197,13 +203,17 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         Data that is not the `first` must have the columns of the first.
         """
-        if isinstance(X, RankingDataset):
+        if isinstance(X, str | os.PathLike):
+            X = scan(X)
+        if isinstance(X, RankingDataset | StoredDataset):
             if any(given is not None for given in (y, qid, group, sample_weight, query_weight)):
                 raise LinrankError(
-                    "a RankingDataset brings its own labels, queries and weights: pass nothing beside it."
+                    f"a {type(X).__name__} brings its own labels, queries and weights: pass nothing beside it."
                 )
-            dataset = self._adopted(X) if first else self._of_known_columns(X)
             self.fitted_by_query_ = True
+            if isinstance(X, StoredDataset):
+                return self._from_file(X, first=first)
+            dataset = self._adopted(X) if first else self._of_known_columns(X)
         else:
             dataset = self._put_together(X, y, qid, group, sample_weight, query_weight, first=first)
         if first:
@@ -215,6 +225,18 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             raise LinrankError("every sample weight is zero: no pair counts. Give some documents a weight.")
         dataset.check_trainable()
         return dataset
+
+    def _from_file(self, dataset: StoredDataset, *, first: bool) -> RankingDataset:
+        """Data that is read block after block, and checked as it is read."""
+        if not self.reads_files or not first:
+            raise LinrankError(
+                f"{type(self).__name__} needs all of its data in memory. Load it: linrank.read({dataset.source!r})"
+            )
+        if not self.weighs_documents and "document_weights" in dataset.arrays:
+            raise LinrankError(f"{type(self).__name__} takes no weights of documents, which {dataset.source} has.")
+        self.missing_rule_ = rule_to_remember(dataset.missing)
+        # It has the face of one, but for the arrays of all rows, which nobody who reads files asks for.
+        return self._adopted(cast(RankingDataset, dataset))
 
     def _adopted(self, dataset: RankingDataset) -> RankingDataset:
         """The first data, whose columns are kept in mind as scikit-learn does."""

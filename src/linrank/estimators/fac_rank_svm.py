@@ -64,6 +64,7 @@ class FacRankSVM(MinimizingRanker):
 
     watches = True
     method = "fac-ranksvm"
+    reads_files = False
     objective = (
         "|w|^2 / 2 - sum over pairs of a_ij with w = sum of a_ij (x_i - x_j), a_ij = <v_i, v_j>, "
         "0 <= v <= sqrt(C / rank)"

@@ -67,6 +67,7 @@ class LinearSVRRanker(MinimizingRanker):
     """
 
     method = "svr"
+    reads_files = False
 
     C: float = 1.0
     _: KW_ONLY

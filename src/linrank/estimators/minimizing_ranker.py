@@ -17,7 +17,7 @@ from linrank.measures import parse_measure
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import Penalty, WeightPenalty
-from linrank.objective.placement import PlacedData
+from linrank.objective.remote_data import place
 from linrank.solvers.choice import solver_for
 from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.wanted_weights import with_wanted
@@ -49,6 +49,8 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         Start from the last `coef_`.
     progress : callable
         Called with an `Iteration` (prints as one line) after each iteration.
+    executor : DaskExecutor
+        Who computes: threads of this process unless told. The weights are the same to the last bit.
 
     Attributes
     ----------
@@ -60,11 +62,14 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
     solution_ : Solution
     """
 
+    reads_files = True
+
     _: KW_ONLY
     tol: float | None = None
     max_iter: int | None = None
     n_threads: int | None = None
     progress: Callable[[Iteration], object] | None = None
+    executor: Any = None
     # Settings of some.
     max_seconds: float | None = fixed(None)
     patience: int | None = fixed(None)
@@ -87,7 +92,11 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> Any:
         """What is minimised, on this data."""
-        return RankingObjective(self._loss(), self._penalty(), self._loss_weight(), PlacedData.of(dataset, executor))
+        return RankingObjective(self._loss(), self._penalty(), self._loss_weight(), place(dataset, executor))
+
+    def _executor(self) -> Any:
+        """Who computes, while it is entered."""
+        return Threads(self.n_threads) if self.executor is None else self.executor
 
     def _solver(self, objective: Any) -> Any:
         """Who minimises it."""
@@ -109,7 +118,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         watching = Patience(validation, parse_measure(self.measure), self.patience)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
-        with Threads(self.n_threads) as executor:
+        with self._executor() as executor:
             objective = self._objective(dataset, executor)
             solution = self._solve(objective, start, watcher(self.progress, watching))
         if self.watches:

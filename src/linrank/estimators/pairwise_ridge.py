@@ -20,7 +20,6 @@ from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_choice, check_limits, check_positive
 from linrank.estimators.watching import watcher
-from linrank.executors.local import Threads
 from linrank.measures import Judgements, Measure, parse_measure
 from linrank.model import LinearModel
 from linrank.objective.least_squares import Centring, LeastSquares
@@ -217,7 +216,7 @@ class PairwiseRidgeCV(PairwiseRidge):
         gammas = np.sort(np.asarray(self.gammas, dtype=np.float64))
         measure = None if self.measure == SQUARED_ERROR else parse_measure(self.measure)
         check_matrix(dataset.n_features, "choose gamma by GridSearchCV with QueryKFold")
-        with Threads(self.n_threads) as executor:
+        with self._executor() as executor:
             objective = self._objective(dataset, executor).with_penalty(L2(float(gammas[0])))
             equations = NormalEquations.of(objective)
             self.coef_path_ = equations.path(gammas)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.estimators.choosing import best_strength
 from linrank.estimators.declaring import fixed, with_settings
@@ -76,7 +77,7 @@ class RankSVMCV(RankSVM):
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
         measure = parse_measure(self.measure)
-        with Threads(self.n_threads) as executor:
+        with self._executor() as executor:
             if validation:
                 self.measures_ = self._measure_path(dataset, validation[-1], Cs, measure, executor)
             else:
@@ -96,6 +97,8 @@ class RankSVMCV(RankSVM):
     def _cross_validate(
         self, dataset: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
     ) -> NDArray[np.float64]:
+        if isinstance(dataset, StoredDataset):
+            raise LinrankError("RankSVMCV takes no folds of data that is not in memory. Pass an eval_set.")
         if dataset.n_queries < 2:
             warnings.warn(
                 "there is one query only, so C cannot be cross-validated: the one nearest to 1 is used. "

@@ -73,6 +73,7 @@ class RegRankSVM(MinimizingRanker):
     """
 
     method = "reg-ranksvm"
+    reads_files = False
     objective = (
         "|w|^2 / 2 - sum over pairs of a_ij + nuclear * |A|_* + coupling * |a - A|^2, w = sum of a_ij (x_i - x_j)"
     )

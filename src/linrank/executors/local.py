@@ -47,12 +47,23 @@ _one_blas_thread = _OneBlasThread()
 class Threads:
     """Runs a task on every shard with a pool of threads; one thread is the calling thread itself.
 
-    Results are returned, and totals added, in the order of the shards: the same bits for any number of threads.
+    Results are returned, and totals added, in the order of the shards: the same bits for any number of threads. The
+    threads are there from the first task until it is left, and again if it is entered again; in another process it has
+    threads of its own.
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = number_of_threads(n_threads)
-        self._pool = ThreadPoolExecutor(self.n_threads, "linrank") if self.n_threads > 1 else None
+        self._threads: ThreadPoolExecutor | None = None
+
+    def __reduce__(self) -> tuple[type[Threads], tuple[int]]:
+        return Threads, (self.n_threads,)
+
+    @property
+    def _pool(self) -> ThreadPoolExecutor | None:
+        if self._threads is None and self.n_threads > 1:
+            self._threads = ThreadPoolExecutor(self.n_threads, "linrank")
+        return self._threads
 
     def __enter__(self) -> Self:
         _one_blas_thread.enter()
@@ -63,14 +74,16 @@ class Threads:
     ) -> None:
         _one_blas_thread.leave()
         # Tasks take milliseconds: after an interrupt those that run are left to end, and the others do not begin.
-        if self._pool is not None:
-            self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=kind is None, cancel_futures=True)
 
     def map(self, task: Callable[..., B], *sharded: Sequence[Any], **common: Any) -> list[B]:
         """Run `task(*one of each, **common)` for every shard."""
-        if self._pool is None or len(sharded[0]) < 2:
+        pool = self._pool if len(sharded[0]) > 1 else None
+        if pool is None:
             return [task(*parts, **common) for parts in zip(*sharded, strict=True)]
-        futures = [self._pool.submit(task, *parts, **common) for parts in zip(*sharded, strict=True)]
+        futures = [pool.submit(task, *parts, **common) for parts in zip(*sharded, strict=True)]
         return [future.result() for future in futures]
 
     def total(self, task: Callable[..., Any], *sharded: Sequence[Any], **common: Any) -> Any:
@@ -79,9 +92,10 @@ class Threads:
 
     def both(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
         """Run two independent pieces of work side by side."""
-        if self._pool is None:
+        pool = self._pool
+        if pool is None:
             return first(), second()
-        other = self._pool.submit(second)
+        other = pool.submit(second)
         return first(), other.result()
 
 

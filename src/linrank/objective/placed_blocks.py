@@ -26,10 +26,11 @@ class BlockSize:
     n_documents: int
     n_queries: int
     n_bytes: int
+    is_spread: bool = False
 
     @classmethod
-    def of(cls, block: QueryBlock) -> BlockSize:
-        return cls(block.n_documents, block.n_queries, block.features.n_bytes)
+    def of(cls, block: QueryBlock, *, is_spread: bool = False) -> BlockSize:
+        return cls(block.n_documents, block.n_queries, block.features.n_bytes, is_spread)
 
     @property
     def is_large(self) -> bool:
@@ -182,7 +183,7 @@ class ShardInMemory:
 
     @property
     def sizes(self) -> list[BlockSize]:
-        return [BlockSize.of(placed.block) for placed in self.blocks]
+        return [BlockSize.of(placed.block, is_spread=placed.is_spread) for placed in self.blocks]
 
     def __iter__(self) -> Iterator[PlacedBlock]:
         return iter(self.blocks)

@@ -18,9 +18,9 @@ from linrank.dataset.stored_dataset import StoredDataset
 from linrank.dataset.varying import varying_features
 from linrank.executors.local import Threads
 from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
-from linrank.objective.samples import Sample, choose, standing_for_all
+from linrank.objective.samples import Choices, Sample, choose, standing_for_all
 from linrank.objective.shard_plan import ShardPlan
-from linrank.objective.stored_shards import stored_shards
+from linrank.objective.stored_shards import shards_on_disk, within
 
 # No sample is larger: it is held in memory, and more documents would hardly say more.
 _MOST_SAMPLED_BYTES = 1 << 27
@@ -43,7 +43,7 @@ class PlacedData:
     @classmethod
     def of(cls, dataset: RankingDataset | StoredDataset, executor: Threads) -> PlacedData:
         if isinstance(dataset, StoredDataset):
-            return cls(executor, stored_shards(dataset, executor), dataset.n_features)
+            return cls(executor, within(shards_on_disk(dataset), dataset.memory, executor), dataset.n_features)
         return cls.of_blocks(cut_into_blocks(dataset), dataset.n_features, executor)
 
     @classmethod
@@ -81,6 +81,10 @@ class PlacedData:
         for place, value in zip(places, newer, strict=True):
             mixed[place] = value
         return mixed
+
+    def __sizeof__(self) -> int:
+        # Who moves things about or makes room by their size should know it.
+        return self.n_bytes
 
     def _by_kind(self, columns: Sequence[Sequence[Any]]) -> tuple[list[Sequence[Any]], Iterator[tuple[Any, ...]]]:
         """The columns of the shards of whole queries, and one tuple a spread query."""
@@ -144,11 +148,14 @@ class PlacedData:
 
     def part(self, n_documents: int) -> PlacedData:
         """About so many documents as data of its own, each query weighing as much as what it stands for."""
-        chosen = self._chosen(n_documents)
+        return self.chosen_part(self._chosen(n_documents))
+
+    def chosen_part(self, chosen: Choices) -> PlacedData:
+        """What is chosen of each shard; shards of which nothing is chosen are left out."""
         parts = [shard.part(of_shard) for shard, of_shard in zip(self.shards, chosen, strict=True) if of_shard]
         return PlacedData(self.executor, parts, self.n_features)
 
-    def _chosen(self, n_documents: int, *, thin: bool = True) -> list[list[Choice]]:
+    def _chosen(self, n_documents: int, *, thin: bool = True) -> Choices:
         chosen = choose(self.sizes, n_documents, thin=thin)
         return standing_for_all(chosen, self.sizes, self.tell(_sizes_of_part, chosen))
 

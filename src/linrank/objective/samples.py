@@ -29,11 +29,11 @@ class Sample:
 
 
 def choose(sizes: Sequence[Sequence[BlockSize]], n_documents: int, *, thin: bool = True) -> Choices:
-    """About so many documents: the first queries of some blocks, and with `thin` some rows of each large query."""
+    """About so many documents: the first queries of some blocks, and with `thin` some rows of each that is spread."""
     chosen: Choices = [[] for _ in sizes]
     blocks = [(shard, place, size) for shard, of_shard in enumerate(sizes) for place, size in enumerate(of_shard)]
     share = min(1.0, n_documents / max(1, sum(size.n_documents for _, _, size in blocks)))
-    small = [block for block in blocks if not (thin and block[2].is_large)]
+    small = [block for block in blocks if not (thin and block[2].is_spread)]
     if small:
         count = min(len(small), max(_FEWEST_BLOCKS, round(share * len(small))))
         of_each = share * len(small) / count
@@ -41,7 +41,7 @@ def choose(sizes: Sequence[Sequence[BlockSize]], n_documents: int, *, thin: bool
             shard, place, size = small[number]
             chosen[shard].append(Choice(place, min(size.n_queries, max(1, round(of_each * size.n_queries)))))
     for shard, place, size in blocks:
-        if thin and size.is_large:
+        if thin and size.is_spread:
             chosen[shard].append(Choice(place, 1, n_documents=max(2, round(share * size.n_documents))))
     return chosen
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from linrank.objective.placed_blocks import BlockSize
 
-# Enough shards to keep many threads busy.
+# Enough shards to keep many threads busy; where there is more data than that, one for each so many bytes.
 _MOST_SHARDS = 32
+_SHARD_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,9 @@ class ShardPlan:
 
 def _number_of_shards(sizes: Sequence[BlockSize], n_features: int) -> int:
     """Each shard adds into a vector of its own: wide sparse data gets few, so that these stay smaller than the data."""
-    affordable = sum(size.n_bytes for size in sizes) // max(1, 16 * n_features)
-    return max(2, min(_MOST_SHARDS, 1 << max(0, int(affordable).bit_length() - 1)))
+    n_bytes = sum(size.n_bytes for size in sizes)
+    affordable = n_bytes // max(1, 16 * n_features)
+    return max(2, min(max(_MOST_SHARDS, n_bytes // _SHARD_BYTES), 1 << max(0, int(affordable).bit_length() - 1)))
 
 
 def _runs(places: Sequence[int], sizes: Sequence[BlockSize], n_shards: int) -> list[list[int]]:

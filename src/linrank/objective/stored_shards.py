@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +33,8 @@ _STATES_BYTES = 2 * 100
 _WORKING_BYTES = 3 << 26
 
 
-def stored_shards(dataset: StoredDataset, executor: Threads) -> list[Shard]:
-    """The shards that the same data would have in memory; as many of them are loaded as there is room for."""
+def shards_on_disk(dataset: StoredDataset) -> list[StoredShard]:
+    """The shards that the same data would have in memory."""
     dataset.require_labels()
     bounds = block_bounds(dataset.starts, dataset.n_bytes)
     n_bytes = dataset.bytes_of_blocks(bounds)
@@ -41,26 +44,24 @@ def stored_shards(dataset: StoredDataset, executor: Threads) -> list[Shard]:
         for (first, stop), of_block in zip(bounds, n_bytes, strict=True)
     ]
     plan = ShardPlan.of(sizes, dataset.n_features)
-    room = Room.of(dataset)
 
     def shard(places: Sequence[int], n_chunks: int = 0) -> StoredShard:
-        return StoredShard(
-            dataset,
-            [bounds[place] for place in places],
-            [n_bytes[place] for place in places],
-            n_chunks,
-            executor,
-            remembers=room.remembers,
-            spills=room.spills,
-        )
+        return StoredShard(dataset, [bounds[place] for place in places], [n_bytes[place] for place in places], n_chunks)
 
-    shards: list[Shard] = []
+    return [*map(shard, plan.whole), *(shard([place], plan.n_chunks) for place in plan.spread)]
+
+
+def within(shards: Sequence[StoredShard], memory: int | None, executor: Threads) -> list[Shard]:
+    """The shards, computed with by an executor; as many of them are loaded as there is room for."""
+    room = Room.of(sum(size.n_documents for shard in shards for size in shard.sizes), memory)
     left = room.for_data
-    for one in [*map(shard, plan.whole), *(shard([place], plan.n_chunks) for place in plan.spread)]:
-        size = sum(one.sizes_of_blocks)
-        shards.append(one.loaded() if size <= left else one)
-        left -= size if size <= left else 0
-    return shards
+    placed: list[Shard] = []
+    for shard in shards:
+        here = replace(shard, executor=executor, remembers=room.remembers, spills=room.spills)
+        fits = sum(shard.sizes_of_blocks) <= left
+        placed.append(here.loaded() if fits else here)
+        left -= sum(shard.sizes_of_blocks) if fits else 0
+    return placed
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,16 @@ class Room:
     for_data: int
 
     @classmethod
-    def of(cls, dataset: StoredDataset) -> Room:
-        most = dataset.memory or int(memory_bytes() / 2)
+    def of(cls, n_documents: int, memory: int | None) -> Room:
+        """By the most bytes that the process may have: half of what the machine has unless told."""
+        most = memory or int(memory_bytes() / 2)
         free = most - resident_bytes() - _WORKING_BYTES
         if free < 0:
             raise LinrankError(
                 f"memory={most / 1e6:.0f} MB: this process has {resident_bytes() / 1e6:.0f} MB already, and works in "
                 f"about {_WORKING_BYTES / 1e6:.0f} MB more. Give it {(most - free) / 1e6:.0f} MB at least."
             )
-        scores, states = _SCORES_BYTES * dataset.n_documents, _STATES_BYTES * dataset.n_documents
+        scores, states = _SCORES_BYTES * n_documents, _STATES_BYTES * n_documents
         remembers = states <= free / 2
         spills = not remembers and scores > free / 2
         taken = states if remembers else 0 if spills else scores
@@ -122,7 +124,8 @@ class StoredShard:
             for choice in self._choices(number):
                 n_queries = choice.n_queries
                 n_documents = choice.n_documents or min(n_documents, int(starts[first + n_queries] - starts[first]))
-            sizes.append(BlockSize(n_documents, n_queries, self.sizes_of_blocks[number] * n_documents // there))
+            n_bytes = self.sizes_of_blocks[number] * n_documents // there
+            sizes.append(BlockSize(n_documents, n_queries, n_bytes, self.is_spread))
         return sizes
 
     def __iter__(self) -> Iterator[PlacedBlock]:
@@ -150,7 +153,7 @@ class StoredShard:
                     yield PlacedBlock(block)
 
     def kept(self, columns: Iterable[Vector]) -> Sequence[Vector]:
-        return SpilledColumn.of(columns) if self.spills else list(columns)
+        return SpilledColumn(columns) if self.spills else list(columns)
 
     def part(self, chosen: Sequence[Choice]) -> StoredShard:
         return replace(
@@ -219,28 +222,25 @@ class StoredRows:
         return self.in_memory().to_dense(columns)
 
 
-@dataclass(frozen=True)
 class SpilledColumn(Sequence[Vector]):
     """Vectors in a temporary file that nobody else sees, and that is gone with the last who has it."""
 
-    file: Any
-    offsets: list[int] = field(default_factory=lambda: [0])
-
-    @classmethod
-    def of(cls, columns: Iterable[Vector]) -> SpilledColumn:
-        spilled = cls(tempfile.TemporaryFile(prefix="linrank-"))  # noqa: SIM115 - closed when it is collected
-        for column in columns:
-            spilled.file.write(np.ascontiguousarray(column).data)
-            spilled.offsets.append(spilled.offsets[-1] + column.nbytes)
-        spilled.file.flush()
-        return spilled
+    def __init__(self, columns: Iterable[Vector]) -> None:
+        self._descriptor, name = tempfile.mkstemp(prefix="linrank-")
+        Path(name).unlink()
+        weakref.finalize(self, os.close, self._descriptor)
+        self._offsets = [0]
+        with os.fdopen(self._descriptor, "wb", closefd=False) as file:
+            for column in columns:
+                file.write(np.ascontiguousarray(column).data)
+                self._offsets.append(self._offsets[-1] + column.nbytes)
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return len(self._offsets) - 1
 
     def __getitem__(self, number: Any) -> Any:
-        first, last = self.offsets[number], self.offsets[number + 1]
+        first, last = self._offsets[number], self._offsets[number + 1]
         column = np.empty((last - first) // 8)
-        if fill(column.view(np.uint8).data, self.file.fileno(), first) < last - first:
+        if fill(column.view(np.uint8).data, self._descriptor, first) < last - first:
             raise OSError("a temporary file of scores was cut short")
         return column

@@ -1,0 +1,190 @@
+"""Data whose shards are on other processes: the face of `PlacedData`, with one task a group of shards and round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from typing import Any, Protocol
+
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.stored_dataset import StoredDataset
+from linrank.errors import LinrankError
+from linrank.executors.local import Threads
+from linrank.objective.placed_blocks import BlockSize
+from linrank.objective.placement import PlacedData
+from linrank.objective.stored_shards import StoredShard, shards_on_disk, within
+
+
+class Cluster(Protocol):
+    """Runs functions elsewhere. What they return stays there, as a handle that other calls may be given."""
+
+    here: Threads
+
+    def workers(self) -> list[str]: ...
+
+    def start(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """One handle a row of arguments, spread evenly over the workers."""
+        ...
+
+    def call(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]], **common: Any) -> list[Any]:
+        """One handle a row of arguments; a function that is given a handle runs where that is."""
+        ...
+
+    def fetch(self, handles: Sequence[Any]) -> list[Any]:
+        """What the handles stand for."""
+        ...
+
+
+@dataclass(frozen=True)
+class RemoteColumn:
+    """A column of one thing a shard: one handle a group, which stands for a `Kept`."""
+
+    handles: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of the shards of a group, and what is told of them."""
+
+    column: list[Any]
+    told: list[Any]
+
+
+@dataclass(frozen=True)
+class RemoteData(PlacedData):
+    """Groups of consecutive shards, each a `PlacedData` in another process.
+
+    Whatever the groups, each shard tells its own sums, and they are added here in the shards' order: the same bits for
+    any number of processes, and the same as in this one.
+    """
+
+    cluster: Cluster = field(kw_only=True)
+    groups: Sequence[Any] = field(kw_only=True)
+    counts: Sequence[int] = field(kw_only=True)
+
+    @classmethod
+    def of_groups(cls, groups: Sequence[Any], n_features: int, cluster: Cluster, executor: Threads) -> RemoteData:
+        """Groups that are loaded, or on their way; `executor` computes here what is done with samples."""
+        sizes = cluster.fetch(cluster.call(_sizes_of_group, [(group,) for group in groups]))
+        data = cls(executor, (), n_features, cluster=cluster, groups=groups, counts=[len(some) for some in sizes])
+        data.__dict__["sizes"] = [of_shard for of_group in sizes for of_shard in of_group]
+        return data
+
+    def tell(self, task: Callable[..., Any], *columns: Any, **common: Any) -> list[Any]:
+        """As in one process; the results come here."""
+        told = self.cluster.fetch(self.cluster.call(_tell, self._rows(columns), task=task, common=common))
+        return [of_shard for of_group in told for of_shard in of_group]
+
+    def keep(self, task: Callable[..., Any], *columns: Any, **common: Any) -> tuple[RemoteColumn, list[Any]]:
+        """As in one process; only what is told comes here."""
+        both = self.cluster.call(_keep, self._rows(columns), task=task, common=common)
+        told = self.cluster.fetch(self.cluster.call(_told, [(handle,) for handle in both]))
+        return RemoteColumn(both), [of_shard for of_group in told for of_shard in of_group]
+
+    def some(self, places: Iterable[int]) -> RemoteData:
+        """Some of the shards alone."""
+        wanted = list(places)
+        rows = [(group, local) for group, local in zip(self.groups, self._by_group(wanted), strict=True) if local]
+        part = replace(self, groups=self.cluster.call(_some, rows), counts=[len(local) for _, local in rows])
+        part.__dict__["sizes"] = [self.sizes[place] for place in wanted]
+        return part
+
+    def mixed(self, column: RemoteColumn, places: Iterable[int], newer: RemoteColumn) -> RemoteColumn:
+        """A column in which some shards have what a column of `some` of them has."""
+        handles, left = list(column.handles), iter(newer.handles)
+        for number, local in enumerate(self._by_group(list(places))):
+            if local:
+                (handles[number],) = self.cluster.call(_mixed, [(handles[number], local, next(left))])
+        return RemoteColumn(handles)
+
+    def part(self, n_documents: int) -> RemoteData:
+        """About so many documents as data of its own, each query weighing as much as what it stands for."""
+        rows = [row for row in self._rows([self._chosen(n_documents)]) if any(row[1])]
+        return RemoteData.of_groups(self.cluster.call(_part, rows), self.n_features, self.cluster, self.executor)
+
+    @property
+    def blocks(self) -> Any:
+        raise AttributeError("the blocks of remote data are elsewhere")
+
+    def _rows(self, columns: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The arguments of each group: itself, and its part of each column."""
+        split = [
+            column.handles if isinstance(column, RemoteColumn) else [column[a:b] for a, b in self._bounds]
+            for column in columns
+        ]
+        return list(zip(self.groups, *split, strict=True))
+
+    @property
+    def _bounds(self) -> list[tuple[int, int]]:
+        return list(pairwise([0, *accumulate(self.counts)]))
+
+    def _by_group(self, places: Sequence[int]) -> list[list[int]]:
+        return [[place - a for place in places if a <= place < b] for a, b in self._bounds]
+
+
+def place(dataset: RankingDataset | StoredDataset, executor: Threads | Cluster) -> PlacedData:
+    """Data where an executor computes with it: here, or in the processes of a cluster, which read it themselves."""
+    if isinstance(executor, Threads):
+        return PlacedData.of(dataset, executor)
+    if isinstance(dataset, RankingDataset):
+        raise LinrankError(
+            "a cluster reads its data from files, so that what is lost can be read again. Pass a path: "
+            "linrank convert writes train.linrank."
+        )
+    shards = shards_on_disk(dataset)
+    n_groups = min(len(shards), len(executor.workers()))
+    bounds = [number * len(shards) // n_groups for number in range(n_groups + 1)]
+    groups = executor.start(_load, [(dataset, shards[a:b]) for a, b in pairwise(bounds)])
+    return RemoteData.of_groups(groups, dataset.n_features, executor, executor.here)
+
+
+# What runs in the other process, on a group that is a `PlacedData` there.
+
+
+def _load(dataset: StoredDataset, shards: Sequence[StoredShard]) -> PlacedData:
+    from distributed import get_worker
+
+    worker = get_worker()
+    executor = Threads(worker.state.nthreads)
+    limit = worker.memory_manager.memory_limit
+    memory = dataset.memory or (None if limit is None else int(0.7 * limit))
+    with executor:
+        return PlacedData(executor, within(shards, memory, executor), dataset.n_features)
+
+
+def _sizes_of_group(group: PlacedData) -> list[Sequence[BlockSize]]:
+    return group.sizes
+
+
+def _tell(group: PlacedData, *columns: Any, task: Callable[..., Any], common: dict[str, Any]) -> list[Any]:
+    with group.executor:
+        return group.tell(task, *_unwrapped(columns), **common)
+
+
+def _keep(group: PlacedData, *columns: Any, task: Callable[..., Any], common: dict[str, Any]) -> Kept:
+    with group.executor:
+        return Kept(*group.keep(task, *_unwrapped(columns), **common))
+
+
+def _told(kept: Kept) -> list[Any]:
+    return kept.told
+
+
+def _some(group: PlacedData, places: list[int]) -> PlacedData:
+    return group.some(places)
+
+
+def _part(group: PlacedData, chosen: Any) -> PlacedData:
+    return group.chosen_part(chosen)
+
+
+def _mixed(column: Kept, places: list[int], newer: Kept) -> Kept:
+    mixed = list(column.column)
+    for place, value in zip(places, newer.column, strict=True):
+        mixed[place] = value
+    return Kept(mixed, [])
+
+
+def _unwrapped(columns: Sequence[Any]) -> list[Any]:
+    return [column.column if isinstance(column, Kept) else column for column in columns]
