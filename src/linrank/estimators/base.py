@@ -368,11 +368,7 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             "feature_names": self._names,
             "method": self.method,
             "objective": self.objective,
-            "parameters": {
-                name: value.item() if isinstance(value, np.generic) else value
-                for name, value in self.get_params().items()
-                if _is_plain(value)
-            },
+            "parameters": plain_settings(self),
             "missing": self.missing_rule_,
             "trained_at": utc_now(),
             **extra,
@@ -409,6 +405,15 @@ def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:
     if len(values) != n_sets:
         raise LinrankError(f"{name} has {len(values)} entries, but eval_set has {n_sets}. Pass one for each set.")
     return list(values)
+
+
+def plain_settings(ranker: Ranker) -> dict[str, Any]:
+    """The settings that are numbers, text or None."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in ranker.get_params().items()
+        if _is_plain(value)
+    }
 
 
 def _is_plain(value: Any) -> bool:

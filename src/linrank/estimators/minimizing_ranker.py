@@ -9,7 +9,7 @@ from typing import Any
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.estimators.base import LinearRanker
+from linrank.estimators.base import LinearRanker, plain_settings
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.watching import Patience, watcher
 from linrank.executors.local import Threads
@@ -95,8 +95,11 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         return RankingObjective(self._loss(), self._penalty(), self._loss_weight(), place(dataset, executor))
 
     def _executor(self) -> Any:
-        """Who computes, while it is entered."""
-        return Threads(self.n_threads) if self.executor is None else self.executor
+        """Who computes, while it is entered; one that keeps a log of it is told what is trained."""
+        if self.executor is None:
+            return Threads(self.n_threads)
+        self.executor.about = {"method": self.method, "settings": plain_settings(self)}
+        return self.executor
 
     def _solver(self, objective: Any) -> Any:
         """Who minimises it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any, Self
 
 from linrank.errors import LinrankError, MissingDependencyError
 from linrank.executors.local import Threads
+from linrank.executors.round_log import RoundLog
 
 # A worker that has not been heard of for so long, while it owes something, is taken for dead.
 _SILENCE = 60.0
@@ -18,12 +20,14 @@ _GLANCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round took: a task on every worker that has data."""
+    """One round, in which every worker that has data did something and told what came of it."""
 
     number: int
+    task: str
     seconds: float
-    bytes_out: int
-    bytes_in: int
+
+    def __str__(self) -> str:
+        return f"round {self.number:4d}  {self.task:<24} {1e3 * self.seconds:8.1f} ms"
 
 
 class DaskExecutor:
@@ -38,6 +42,10 @@ class DaskExecutor:
     Parameters
     ----------
     client : distributed.Client
+    checkpoint : path
+        A file to which every round is written. If this process ends, however it does, the same training with
+        `resume=True` goes on from there, and comes to the same weights; at its end the file is removed.
+    resume : bool
     silence : float
         Seconds.
     progress : callable
@@ -51,16 +59,24 @@ class DaskExecutor:
     """
 
     def __init__(
-        self, client: Any, *, silence: float = _SILENCE, progress: Callable[[Round], object] | None = None
+        self,
+        client: Any,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        silence: float = _SILENCE,
+        progress: Callable[[Round], object] | None = None,
     ) -> None:
         if not hasattr(client, "submit") or not hasattr(client, "scheduler_info"):
             raise LinrankError(f"client is {type(client).__name__}; pass a distributed.Client, connected to a cluster.")
         self.client = client
+        self.checkpoint, self.resume = checkpoint, resume
         self.silence = silence
         self.progress = progress
         self.rounds = 0
         self.here = Threads()
-        self._homes: dict[str, str] = {}
+        self.about: dict[str, Any] = {}
+        self.log: RoundLog | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DaskExecutor:
         # Copies of a ranker train on the same cluster.
@@ -74,7 +90,14 @@ class DaskExecutor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.here.__exit__(kind, error, trace)
-        self._homes.clear()
+        if self.log is not None:
+            self.log.close(done=kind is None)
+            self.log = None
+
+    def begin(self, about: dict[str, Any]) -> None:
+        """Keep a log, if one is asked for, of what a run about this is told."""
+        if self.checkpoint is not None and self.log is None:
+            self.log = RoundLog(self.checkpoint, {**self.about, **about}, resume=self.resume)
 
     def workers(self) -> list[str]:
         """The addresses of the workers there are, in order."""
@@ -83,55 +106,81 @@ class DaskExecutor:
             raise LinrankError("the cluster has no workers. Start some: dask worker ADDRESS")
         return found
 
-    def start(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """One handle a row of arguments, each on a worker of its own as far as there are."""
+    def start(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Handle]:
+        """One handle a row of arguments, spread evenly over the workers."""
         workers = self.workers()
         return [
-            self._submit(function, row, {}, workers[number * len(workers) // len(rows)])
-            for number, row in enumerate(rows)
+            Handle(function, row, {}, workers[number * len(workers) // len(rows)]) for number, row in enumerate(rows)
         ]
 
-    def call(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]], **common: Any) -> list[Any]:
+    def call(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]], **common: Any) -> list[Handle]:
         """One handle a row of arguments; a function runs where the first handle it is given is."""
-        return [self._submit(function, row, common, self._homes.get(row[0].key)) for row in rows]
+        return [Handle(function, row, common, row[0].home) for row in rows]
 
-    def _submit(
-        self, function: Callable[..., Any], row: tuple[Any, ...], common: dict[str, Any], home: str | None
-    ) -> Any:
-        handle = self.client.submit(
-            function, *row, **common, pure=False, workers=None if home is None else [home], allow_other_workers=True
-        )
-        if home is not None:
-            self._homes[handle.key] = home
-        return handle
+    def fetch(self, handles: Sequence[Handle], task: str) -> list[Any]:
+        """What the handles' lists hold, one after the other; `task` is what the round is called.
 
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """What the handles stand for; an error of a task is raised here."""
+        An error of a task is raised here.
+        """
+
+        def run() -> list[Any]:
+            started = time.perf_counter()
+            futures = [handle.submitted(self.client) for handle in handles]
+            self._wait(futures, handles)
+            lists = self.client.gather(futures)
+            self.rounds += 1
+            if self.progress is not None:
+                self.progress(Round(self.rounds, task, time.perf_counter() - started))
+            return [told for of_group in lists for told in of_group]
+
+        told: list[Any] = run() if self.log is None else self.log.round(task, run)
+        return told
+
+    def _wait(self, futures: Sequence[Any], handles: Sequence[Handle]) -> None:
         from distributed import TimeoutError as TooLate
         from distributed import wait
 
-        started = time.perf_counter()
         while True:
             try:
-                wait(handles, timeout=_GLANCE)
-                break
+                wait(futures, timeout=_GLANCE)
             except TooLate:
-                self._remove_silent(handles)
-        results: list[Any] = self.client.gather(handles)
-        for handle in handles:
-            self._homes.pop(handle.key, None)
-        self.rounds += 1
-        if self.progress is not None:
-            self.progress(Round(self.rounds, time.perf_counter() - started, 0, 0))
-        return results
+                owing = {handle.home for handle, future in zip(handles, futures, strict=True) if not future.done()}
+                self._remove_silent(owing)
+            else:
+                return
 
-    def _remove_silent(self, handles: Sequence[Any]) -> None:
+    def _remove_silent(self, owing: set[str]) -> None:
         """Take workers off the cluster that were not heard of for long; what they owe is computed by others."""
         now = time.time()
-        owing = {self._homes.get(handle.key) for handle in handles if not handle.done()}
         for address, worker in self.client.scheduler_info(n_workers=-1)["workers"].items():
             if address in owing and now - worker["last_seen"] > self.silence:
                 self.client.run_on_scheduler(_remove_worker, address=address)
+
+
+class Handle:
+    """What a function returns on a worker. It runs when somebody wants to know, or another that is given it runs.
+
+    Dask knows how each was made, from the files on: what is lost with a worker is made again.
+    """
+
+    def __init__(self, function: Callable[..., Any], row: tuple[Any, ...], common: dict[str, Any], home: str) -> None:
+        self.home = home
+        self._made_by: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = (function, row, common)
+        self._future: Any = None
+
+    def submitted(self, client: Any) -> Any:
+        """The future of it."""
+        if self._future is None:
+            assert self._made_by is not None
+            function, row, common = self._made_by
+            arguments = [value.submitted(client) if isinstance(value, Handle) else value for value in row]
+            # A worker that is gone is no reason to wait: any other will do.
+            self._future = client.submit(
+                function, *arguments, **common, pure=False, workers=[self.home], allow_other_workers=True
+            )
+            # From here on the scheduler knows.
+            self._made_by = None
+        return self._future
 
 
 async def _remove_worker(dask_scheduler: Any, address: str) -> None:

@@ -55,7 +55,8 @@ class RankingObjective:
             raise LinrankError(
                 f"{len(weights)} weights, but {self.data.n_features} features. Start from weights of the same data."
             )
-        return EvaluatedPoint(self, weights, *self.data.keep(_evaluate_shard, weights=weights, loss=self.loss))
+        states, told = self.data.keep(_evaluate_shard, weights=weights, loss=self.loss)
+        return EvaluatedPoint(self, weights, states, [ShardSums(*of_shard) for of_shard in told])
 
     @property
     def idle(self) -> Offsets:
@@ -321,7 +322,8 @@ class ShardState:
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
 
 
-def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> tuple[ShardState, ShardSums]:
+def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> tuple[ShardState, tuple[Any, ...]]:
+    """What is kept, and what `ShardSums` is made of: plain values, which any log of them can hold."""
     # Out of cache a gradient is a pass of its own, and waits until it is asked for.
     gradient = None if shard.is_spread else np.zeros(len(weights))
     ats, told = [], []
@@ -338,7 +340,7 @@ def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> tuple[S
             yield of_block
 
     state = ShardState(loss, shard.kept(scores()), ats if shard.remembers else None)
-    return state, ShardSums(sum(value for value, _ in told), _added([sums for _, sums in told]), gradient)
+    return state, (sum(value for value, _ in told), _added([sums for _, sums in told]), gradient)
 
 
 def _evaluate_along(

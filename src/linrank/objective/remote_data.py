@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
+from linrank._version import __version__
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
@@ -21,6 +22,10 @@ class Cluster(Protocol):
 
     here: Threads
 
+    def begin(self, about: dict[str, Any]) -> None:
+        """A run about this begins, or goes on."""
+        ...
+
     def workers(self) -> list[str]: ...
 
     def start(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -31,8 +36,8 @@ class Cluster(Protocol):
         """One handle a row of arguments; a function that is given a handle runs where that is."""
         ...
 
-    def fetch(self, handles: Sequence[Any]) -> list[Any]:
-        """What the handles stand for."""
+    def fetch(self, handles: Sequence[Any], task: str) -> list[Any]:
+        """What the lists hold that the handles stand for, one after the other, in a round of this name."""
         ...
 
 
@@ -64,23 +69,23 @@ class RemoteData(PlacedData):
     counts: Sequence[int] = field(kw_only=True)
 
     @classmethod
-    def of_groups(cls, groups: Sequence[Any], n_features: int, cluster: Cluster, executor: Threads) -> RemoteData:
-        """Groups that are loaded, or on their way; `executor` computes here what is done with samples."""
-        sizes = cluster.fetch(cluster.call(_sizes_of_group, [(group,) for group in groups]))
-        data = cls(executor, (), n_features, cluster=cluster, groups=groups, counts=[len(some) for some in sizes])
-        data.__dict__["sizes"] = [of_shard for of_group in sizes for of_shard in of_group]
+    def of_groups(cls, groups: Sequence[Any], counts: Sequence[int], n_features: int, cluster: Cluster) -> RemoteData:
+        """Groups that are loaded, or on their way, and how many shards each has."""
+        data = cls(cluster.here, (), n_features, cluster=cluster, groups=groups, counts=counts)
+        told = cluster.fetch(cluster.call(_sizes_of_group, [(group,) for group in groups]), "sizes")
+        data.__dict__["sizes"] = [[BlockSize(*size) for size in of_shard] for of_shard in told]
         return data
 
     def tell(self, task: Callable[..., Any], *columns: Any, **common: Any) -> list[Any]:
         """As in one process; the results come here."""
-        told = self.cluster.fetch(self.cluster.call(_tell, self._rows(columns), task=task, common=common))
-        return [of_shard for of_group in told for of_shard in of_group]
+        return self.cluster.fetch(self.cluster.call(_tell, self._rows(columns), task=task, common=common), _name(task))
 
     def keep(self, task: Callable[..., Any], *columns: Any, **common: Any) -> tuple[RemoteColumn, list[Any]]:
         """As in one process; only what is told comes here."""
         both = self.cluster.call(_keep, self._rows(columns), task=task, common=common)
-        told = self.cluster.fetch(self.cluster.call(_told, [(handle,) for handle in both]))
-        return RemoteColumn(both), [of_shard for of_group in told for of_shard in of_group]
+        return RemoteColumn(both), self.cluster.fetch(
+            self.cluster.call(_told, [(handle,) for handle in both]), _name(task)
+        )
 
     def some(self, places: Iterable[int]) -> RemoteData:
         """Some of the shards alone."""
@@ -101,7 +106,8 @@ class RemoteData(PlacedData):
     def part(self, n_documents: int) -> RemoteData:
         """About so many documents as data of its own, each query weighing as much as what it stands for."""
         rows = [row for row in self._rows([self._chosen(n_documents)]) if any(row[1])]
-        return RemoteData.of_groups(self.cluster.call(_part, rows), self.n_features, self.cluster, self.executor)
+        counts = [sum(1 for chosen in of_group if chosen) for _, of_group in rows]
+        return RemoteData.of_groups(self.cluster.call(_part, rows), counts, self.n_features, self.cluster)
 
     @property
     def blocks(self) -> Any:
@@ -123,6 +129,10 @@ class RemoteData(PlacedData):
         return [[place - a for place in places if a <= place < b] for a, b in self._bounds]
 
 
+def _name(task: Callable[..., Any]) -> str:
+    return task.__name__.strip("_").replace("_", " ")
+
+
 def place(dataset: RankingDataset | StoredDataset, executor: Threads | Cluster) -> PlacedData:
     """Data where an executor computes with it: here, or in the processes of a cluster, which read it themselves."""
     if isinstance(executor, Threads):
@@ -132,11 +142,12 @@ def place(dataset: RankingDataset | StoredDataset, executor: Threads | Cluster) 
             "a cluster reads its data from files, so that what is lost can be read again. Pass a path: "
             "linrank convert writes train.linrank."
         )
+    executor.begin({"data": dataset.source, "stamp": list(dataset.arrays.stamp), "linrank": __version__})
     shards = shards_on_disk(dataset)
     n_groups = min(len(shards), len(executor.workers()))
     bounds = [number * len(shards) // n_groups for number in range(n_groups + 1)]
     groups = executor.start(_load, [(dataset, shards[a:b]) for a, b in pairwise(bounds)])
-    return RemoteData.of_groups(groups, dataset.n_features, executor, executor.here)
+    return RemoteData.of_groups(groups, [b - a for a, b in pairwise(bounds)], dataset.n_features, executor)
 
 
 # What runs in the other process, on a group that is a `PlacedData` there.
@@ -153,8 +164,8 @@ def _load(dataset: StoredDataset, shards: Sequence[StoredShard]) -> PlacedData:
         return PlacedData(executor, within(shards, memory, executor), dataset.n_features)
 
 
-def _sizes_of_group(group: PlacedData) -> list[Sequence[BlockSize]]:
-    return group.sizes
+def _sizes_of_group(group: PlacedData) -> list[list[tuple[Any, ...]]]:
+    return [[astuple(size) for size in of_shard] for of_shard in group.sizes]
 
 
 def _tell(group: PlacedData, *columns: Any, task: Callable[..., Any], common: dict[str, Any]) -> list[Any]:
