@@ -1,0 +1,188 @@
+"""Training on real Dask workers: the same bits, whoever dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from linrank import LinrankError, ListNet, PairwiseRidge, RankingDataset, RankSVM, make_ranking, save_dataset
+from linrank.errors import DataFormatError
+
+distributed = pytest.importorskip("distributed")
+# Sockets and processes of Dask are closed by its own threads, after the tests.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+from linrank.executors.dask import DaskExecutor, Round, connect  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = connect("local:2")
+    yield made
+    made.cluster.close(timeout=20)
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    made, _ = make_ranking(900, 20, 12, skew=False)
+    path = tmp_path_factory.mktemp("dask") / "train.linrank"
+    save_dataset(made, path)
+    return made, path
+
+
+def pids(client):
+    return client.run(os.getpid)
+
+
+class OnSome(DaskExecutor):
+    """As if the cluster had fewer workers."""
+
+    def __init__(self, client, n_workers):
+        super().__init__(client)
+        self.n_workers = n_workers
+
+    def workers(self):
+        return super().workers()[: self.n_workers]
+
+
+RANKERS = {
+    "RankSVM": lambda **settings: RankSVM(C=0.01, **settings),
+    "L1": lambda **settings: RankSVM(C=0.01, penalty="l1", **settings),
+    "hinge": lambda **settings: RankSVM(C=1e-3, loss="hinge", tol=1e-2, **settings),
+    "ListNet": ListNet,
+    "PairwiseRidge": PairwiseRidge,
+}
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+@pytest.mark.parametrize("name", RANKERS)
+def test_the_weights_are_those_of_one_process_to_the_last_bit(client, data, name, n_workers):
+    expected = RANKERS[name]().fit(data[0])
+    ranker = RANKERS[name](executor=OnSome(client, n_workers)).fit(data[1])
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+    assert ranker.objective_ == expected.objective_
+    assert ranker.gap_ == expected.gap_
+
+
+def test_a_query_that_is_spread_and_sparse_features_come_to_the_same(client, tmp_path, monkeypatch):
+    made, _ = make_ranking(1, 3000, 30, density=0.2)
+    one = RankingDataset.from_arrays(made.features, made.labels, group=[20] * 50 + [2000])
+    save_dataset(one, tmp_path / "one.linrank")
+    expected = RankSVM(C=1e-4).fit(one)
+    ranker = RankSVM(C=1e-4, executor=DaskExecutor(client)).fit(tmp_path / "one.linrank")
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("when", ["during load", "during a Hessian product"])
+def test_a_worker_that_is_killed_changes_nothing_but_the_time(client, data, when):
+    expected = RankSVM(C=0.01).fit(data[0])
+    victim = next(iter(pids(client).values()))
+
+    def kill(round_):
+        if when != "during load" and round_.task.startswith("hessian product") and not killed:
+            killed.append(round_)
+            # In the midst of the next one.
+            threading.Timer(0.003, os.kill, (victim, signal.SIGKILL)).start()
+
+    killed = []
+    if when == "during load":
+        threading.Timer(0.01, os.kill, (victim, signal.SIGKILL)).start()
+    ranker = RankSVM(C=0.01, executor=DaskExecutor(client, progress=kill)).fit(data[1])
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+    assert killed or when == "during load"
+    client.wait_for_workers(2, timeout=60)
+    assert victim not in pids(client).values()
+
+
+def test_a_worker_that_hangs_is_removed_and_others_do_its_part(client, data):
+    expected = RankSVM(C=0.01).fit(data[0])
+    client.wait_for_workers(2, timeout=60)
+    victim = list(pids(client).values())[-1]
+
+    def stop(round_):
+        if round_.number == 3:
+            os.kill(victim, signal.SIGSTOP)
+
+    try:
+        ranker = RankSVM(C=0.01, executor=DaskExecutor(client, progress=stop, silence=3.0)).fit(data[1])
+    finally:
+        os.kill(victim, signal.SIGKILL)
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+
+
+def test_a_driver_that_is_killed_goes_on_where_it_was(client, data, tmp_path):
+    expected = RankSVM(C=0.01).fit(data[0])
+    script = f"""
+import os, signal, sys
+from distributed import Client
+from linrank import RankSVM
+from linrank.executors.dask import DaskExecutor
+
+def end(round_):
+    if round_.number == 9:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+client = Client({client.scheduler.address!r})
+executor = DaskExecutor(client, checkpoint={str(tmp_path / "rounds")!r}, progress=end)
+RankSVM(C=0.01, executor=executor).fit({str(data[1])!r})
+"""
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=False, capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    again = DaskExecutor(client, checkpoint=tmp_path / "rounds", resume=True)
+    ranker = RankSVM(C=0.01, executor=again).fit(data[1])
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+    whole = DaskExecutor(client)
+    RankSVM(C=0.01, executor=whole).fit(data[1])
+    # (Samples of the data are taken again.)
+    assert again.rounds < whole.rounds - 4
+    assert not (tmp_path / "rounds").exists()
+
+
+def test_a_log_of_other_settings_is_not_gone_on_with(client, data, tmp_path):
+    def end(round_):
+        if round_.number == 4:
+            raise RuntimeError("the end")
+
+    with pytest.raises(RuntimeError, match="the end"):
+        RankSVM(C=0.01, executor=DaskExecutor(client, checkpoint=tmp_path / "rounds", progress=end)).fit(data[1])
+    with pytest.raises(DataFormatError, match="is of another run"):
+        RankSVM(C=0.02, executor=DaskExecutor(client, checkpoint=tmp_path / "rounds", resume=True)).fit(data[1])
+
+
+def test_a_damaged_partition_is_named(client, tmp_path):
+    made, _ = make_ranking(50, 20, 5)
+    X = made.features.copy()
+    X[700, 2] = np.nan
+    save_dataset(RankingDataset.from_arrays(X, made.labels, qid=made.qid), tmp_path / "bad.linrank")
+    with pytest.raises(DataFormatError, match=r"bad\.linrank: feature 3 is nan in row 700"):
+        RankSVM(executor=DaskExecutor(client)).fit(tmp_path / "bad.linrank")
+
+
+def test_what_a_cluster_cannot_do_is_said(client, data):
+    with pytest.raises(LinrankError, match="a cluster reads its data from files"):
+        RankSVM(executor=DaskExecutor(client)).fit(data[0])
+    with pytest.raises(LinrankError, match=r"pass a distributed\.Client"):
+        DaskExecutor("tcp://10.0.0.1:8786")
+    with pytest.raises(LinrankError, match="write local:N"):
+        connect("local:many")
+
+
+def test_rounds_are_told_as_they_come(client, data):
+    rounds = []
+    executor = DaskExecutor(client, progress=rounds.append)
+    RankSVM(C=0.01, executor=executor).fit(data[1])
+    assert [one.number for one in rounds] == list(range(1, executor.rounds + 1))
+    assert str(Round(3, "evaluate shard", 0.01)) == "round    3  evaluate shard               10.0 ms"
+    assert {"sizes", "evaluate shard", "hessian product of shard"} <= {one.task for one in rounds}
