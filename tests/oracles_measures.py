@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import struct
 
 
 def gain(label, definition):
@@ -85,7 +86,17 @@ def all_rankings(scores, labels):
         yield list(itertools.chain(*choice))
 
 
+def single(score):
+    """The score as trec_eval keeps it; beyond the largest number of single precision, infinity."""
+    try:
+        return struct.unpack("f", struct.pack("f", score))[0]
+    except OverflowError:
+        return math.copysign(math.inf, score)
+
+
 def one_ranking(scores, labels, docids, ties):
+    if ties == "docid":
+        scores = map(single, scores)
     documents = list(zip(scores, labels, docids, strict=True))
     if ties == "docid":
         documents.sort(key=lambda document: document[2], reverse=True)
@@ -101,7 +112,7 @@ def of_pairs(measure, scores, labels):
     if not pairs:
         return math.nan
     if measure.name != "kendall_tau":
-        return (right + (tied / 2 if measure.ties == "average" else 0)) / len(pairs)
+        return (right + {"wrong": 0, "half": tied / 2, "right": tied}[measure.ties]) / len(pairs)
     apart = sum(s > t for s, t in itertools.product(scores, scores))
     wrong = len(pairs) - right - tied
     return (right - wrong) / math.sqrt(len(pairs) * apart) if apart else 0.0

@@ -56,8 +56,18 @@ RANKED = [
     ERR(max_label=5.5) @ 2,
 ]
 TIES = ["file", "average", "worst", "docid"]
-PAIRED = [PairwiseAccuracy, PairwiseAccuracy(ties="average"), KendallTau, AUC, AUC(ties="worst"), AUC(rel=2)]
+PAIRED = [
+    PairwiseAccuracy,
+    *(family(ties=ties) for family in (PairwiseAccuracy, AUC) for ties in ("wrong", "half", "right")),
+    AUC,
+    AUC(rel=2),
+    KendallTau,
+]
 ALL = [measure(ties=ties) for measure in RANKED for ties in TIES] + PAIRED
+
+
+# Some of them equal in single precision.
+NEARLY_EQUAL = [0.1, 0.1 + 1e-12, 0.1 - 1e-12, 0.1 + 1e-6, 1e300, 1e301, 1e-300, 0.0]
 
 
 @st.composite
@@ -65,7 +75,8 @@ def judged_scores(draw, max_queries=4, max_documents=6):
     sizes = draw(st.lists(st.integers(1, max_documents), min_size=1, max_size=max_queries))
     n = sum(sizes)
     labels = draw(st.sampled_from([[0, 1], [0, 1, 2, 3, 4], [0], [2], [-1, 0, 1, 2], [-0.5, 0, 0.25, 1.5, 3.7]]))
-    scores = draw(st.sampled_from([[0.0], [0.0, -0.0, 1.0], list(range(40)), [-math.inf, 0.1, 0.2, math.inf]]))
+    of_kind = [[0.0], [0.0, -0.0, 1.0], list(range(40)), [-math.inf, 0.1, 0.2, math.inf], NEARLY_EQUAL]
+    scores = draw(st.sampled_from(of_kind))
     qid = draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist()))
     return (
         np.array(draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n)), dtype=float),
@@ -132,15 +143,22 @@ def test_empty_queries_count_as_told(empty, data):
 
 @given(judged_scores(max_documents=12))
 def test_the_mean_of_pairwise_accuracy_is_over_all_pairs(data):
+    """By Lee & Lin's formula the share in order; by their program, which is LIBLINEAR's, that of pairs not reversed."""
     labels, scores, qid, _ = data
-    right = n_pairs = 0
+    right = n_pairs = reversed_pairs = 0
     for i in range(len(labels)):
         for j in range(len(labels)):
             if qid[i] == qid[j] and labels[i] > labels[j]:
                 n_pairs += 1
                 right += scores[i] > scores[j]
-    mean = PairwiseAccuracy(labels, scores, qid=qid)
-    assert math.isnan(mean) if n_pairs == 0 else mean == pytest.approx(right / n_pairs, rel=1e-14)
+                reversed_pairs += scores[i] < scores[j]
+    formula, program = (PairwiseAccuracy(ties=ties)(labels, scores, qid=qid) for ties in ("wrong", "right"))
+    if n_pairs == 0:
+        assert math.isnan(formula)
+        assert math.isnan(program)
+    else:
+        assert formula == pytest.approx(right / n_pairs, rel=1e-14)
+        assert program == pytest.approx(1 - reversed_pairs / n_pairs, rel=1e-14, abs=1e-15)
 
 
 @given(judged_scores(), st.randoms(use_true_random=False))
@@ -159,7 +177,7 @@ def test_shuffled_rows_without_ties_change_nothing(data, random):
 def test_only_the_order_of_scores_matters(data):
     labels, scores, qid, docids = data
     judged = Judgements.from_arrays(labels, qid=qid, docids=docids)
-    finite = np.clip(scores, -100, 100)
+    finite = np.clip(scores, -100, 100).round(3)
     first, second = evaluate(finite, judged, ALL), evaluate(finite * 3 + 7, judged, ALL)
     for measure in ALL:
         np.testing.assert_array_equal(first.per_query[measure], second.per_query[measure], err_msg=str(measure))

@@ -55,7 +55,8 @@ def test_what_is_printed_parses_back(measure):
         (MeanNDCG, "mean_ndcg"),
         (PairwiseAccuracy, "pairwise_accuracy"),
         (ERR(max_label=2, empty=1) @ 20, "err(max_label=2,empty=1)@20"),
-        (AUC(ties="worst"), "auc(ties=worst)"),
+        (PairwiseAccuracy(ties="right"), "pairwise_accuracy(ties=right)"),
+        (AUC(ties="wrong"), "auc(ties=wrong)"),
     ],
 )
 def test_the_text_states_what_is_not_the_default(measure, text):
@@ -68,6 +69,8 @@ def test_other_spellings_mean_the_same():
     assert parse_measure("AP@5") == MAP @ 5
     assert parse_measure("Precision@5") == P @ 5
     assert parse_measure("ndcg(definition=letor)") == NDCG(definition="letor")
+    assert parse_measure("pairwiseaccuracy(ties=worst)") == PairwiseAccuracy(ties="wrong") == PairwiseAccuracy
+    assert parse_measure("auc(ties=average)") == AUC(ties="half") == AUC
 
 
 def test_ties_follow_the_definition_unless_they_were_chosen():
@@ -110,7 +113,7 @@ def test_lists_take_commas_blanks_and_several_cutoffs():
         ("err(max_label=0)", "max_label of err is 0; it must be a label above 0"),
         ("ndcg(letor,trec)", "definition is given twice; keep one."),
         ("ndcg(empty=2)", "ndcg has no empty 2; choose 0, 1 or skip."),
-        ("auc(ties=file)", "auc has no ties 'file'; choose worst or average."),
+        ("auc(ties=file)", "auc has no ties 'file'; choose wrong, half or right."),
         ("wta@3", "wta is of the whole list and has no cut-off; leave out @ 3."),
     ],
 )

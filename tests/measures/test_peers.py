@@ -12,15 +12,19 @@ from linrank.reading.trec import read_trec
 N_QUERIES = 40
 
 
-@pytest.fixture(scope="module", params=["without ties", "with ties"])
+@pytest.fixture(scope="module", params=["without ties", "with ties", "with ties in single precision"])
 def data(request):
-    """Labels, scores that single precision holds too, query of each row (interleaved), document ids."""
+    """Labels, scores, query of each row (interleaved), document ids; trec_eval keeps scores in single precision."""
     rng = np.random.default_rng(3)
     n = 800
     labels = rng.choice([0, 0, 0, 1, 2, 3, 4], size=n).astype(float)
     qid = rng.integers(0, N_QUERIES, size=n)
     labels[qid == 7] = 0
-    scores = rng.permutation(n) / 1024 if request.param == "without ties" else rng.integers(0, 6, size=n) / 8
+    scores = {
+        "without ties": rng.permutation(n) / 1024,
+        "with ties": rng.integers(0, 6, size=n) / 8,
+        "with ties in single precision": rng.integers(0, 6, size=n) / 7 + 1e-12 * rng.permutation(n),
+    }[request.param]
     return labels, scores, np.array([f"q{number}" for number in qid]), [f"d{row % 97}-{row}" for row in range(n)]
 
 
@@ -166,8 +170,8 @@ def test_one_long_query_is_counted_without_overflow():
     for measure, expected in ((PairwiseAccuracy, 1.0), (AUC, 1.0)):
         assert measure(labels, labels, qid=np.zeros(n)) == expected
     assert KendallTau(labels, -labels, qid=np.zeros(n)) == pytest.approx(-1.0, rel=1e-14)
-    assert PairwiseAccuracy(labels, np.zeros(n), qid=np.zeros(n)) == 0.0
-    assert PairwiseAccuracy(ties="average")(labels, np.zeros(n), qid=np.zeros(n)) == 0.5
+    for ties, expected in (("wrong", 0.0), ("half", 0.5), ("right", 1.0)):
+        assert PairwiseAccuracy(ties=ties)(labels, np.zeros(n), qid=np.zeros(n)) == expected
 
 
 def test_expected_reciprocal_rank_of_the_paper():

@@ -28,7 +28,9 @@ measures, as NAME(options)@CUT-OFF:
   ndcg(trec)@10       as trec_eval: gain y, ties by document id, descending
   dcg@10  meanndcg  map  p@10  recall@10  mrr  wta  err@10  pairwiseaccuracy  kendalltau  auc
 options: rel=2 (relevant is a label of at least 2; 1), empty=0|1|skip (queries without a relevant document; 0),
-  ties=file|average|worst (documents with equal scores; file). Several cut-offs: ndcg@1,3,5,10.
+  ties=file|average|worst|docid (documents with equal scores; file; docid is trec_eval's), and
+  pairwiseaccuracy(ties=wrong|half|right) (a pair with equal scores; wrong, in LIBLINEAR right).
+  Several cut-offs: ndcg@1,3,5,10.
 """
 
 

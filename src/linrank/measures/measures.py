@@ -22,7 +22,9 @@ PARAMETERS = ("definition", "rel", "max_label", "empty", "ties")
 
 _EMPTY: tuple[Parameter, ...] = (0, 1, "skip")
 _RANK_TIES = ("file", "average", "worst", "docid")
-_PAIR_TIES = ("worst", "average")
+_PAIR_TIES = ("wrong", "half", "right")
+# A pair has two orders: the worst of them is wrong, and the mean of both is half.
+_SAME_FOR_PAIRS = {"worst": "wrong", "average": "half"}
 _GAINS = ("standard", "letor", "linear", "trec")
 
 
@@ -60,9 +62,9 @@ FAMILIES = {
         Family("mrr", "MRR", "optional", _RELEVANCE),
         Family("wta", "WTA", "none", _RELEVANCE),
         Family("err", "ERR", "optional", {"max_label": 4, "empty": 0, "ties": "file"}),
-        Family("pairwise_accuracy", "PairwiseAccuracy", "none", {"ties": "worst"}, ties=_PAIR_TIES),
+        Family("pairwise_accuracy", "PairwiseAccuracy", "none", {"ties": "wrong"}, ties=_PAIR_TIES),
         Family("kendall_tau", "KendallTau", "none", {"empty": "skip"}),
-        Family("auc", "AUC", "none", {"rel": 1, "empty": "skip", "ties": "average"}, ties=_PAIR_TIES),
+        Family("auc", "AUC", "none", {"rel": 1, "empty": "skip", "ties": "half"}, ties=_PAIR_TIES),
     )
 }
 
@@ -99,7 +101,9 @@ class Measure:
         take 0, LightGBM and XGBoost 1; a skipped query is NaN and left out of the mean.
     ties : str, optional
         Where scores are equal: "file" takes the order given, "average" the mean over all orders of the tied
-        documents, exactly; "worst" puts the lower label first; "docid" is trec_eval's, the higher document id first.
+        documents, exactly; "worst" puts the lower label first; "docid" is trec_eval's: the higher document id first,
+        where scores are equal in single precision, in which trec_eval keeps them.
+        For PairwiseAccuracy and AUC, what a pair with equal scores counts: "wrong", "half" or "right".
     """
 
     name: str
@@ -144,6 +148,8 @@ class Measure:
                 f"{self.name} has no parameter {parameter!r}; it has {_listed(self.family.defaults, 'and')}."
             )
         choices = self.family.choices(parameter)
+        if choices is _PAIR_TIES:
+            value = _SAME_FOR_PAIRS.get(value, value)
         if choices:
             for choice in choices:
                 if value == choice:
@@ -286,7 +292,7 @@ WTA = Measure("wta")
 # Expected reciprocal rank: sum over ranks i of (1/i) R_i prod_{j<i} (1 - R_j), with R = (2^y - 1) / 2^max_label.
 ERR = Measure("err")
 # Share of the preference pairs (y_i > y_j) with s_i > s_j. The mean is over the pairs of all queries together, as Lee &
-# Lin report it; per query it is each query's own share.
+# Lin report it; per query it is each query's own share. A tie is wrong by their formula, and right in their program.
 PairwiseAccuracy = Measure("pairwise_accuracy")
 # Kendall's tau-b of labels and scores; 0 where all scores are equal.
 KendallTau = Measure("kendall_tau")

@@ -18,6 +18,9 @@ from linrank.ordering import order_ascending, order_descending
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
 
+# What a pair of documents with equal scores counts.
+_TIE_COUNTS = {"wrong": 0.0, "half": 0.5, "right": 1.0}
+
 # Labels that are whole numbers below this are grades, and are sorted by counting.
 _MOST_GRADES = 32
 
@@ -90,10 +93,15 @@ class RankedQueries:
         return best <= 0.0 if measure.rel is None else best < measure.rel
 
     @_once
-    def tie_starts(self) -> Offsets:
-        """Where each run of documents of one query and one score starts, and where the last one ends."""
-        starts = np.ones(len(self.ranked_scores) + 1, dtype=bool)
-        starts[1:-1] = self.ranked_scores[1:] != self.ranked_scores[:-1]
+    def tie_starts(self, single: bool = False) -> Offsets:
+        """Where each run of documents of one query and one score starts, and where the last one ends.
+
+        In single precision there are more ties, and the same order: rounding puts no score above a higher one.
+        """
+        with np.errstate(over="ignore"):
+            scores = self.ranked_scores.astype(np.float32) if single else self.ranked_scores
+        starts = np.ones(len(scores) + 1, dtype=bool)
+        starts[1:-1] = scores[1:] != scores[:-1]
         starts[self.query_starts] = True
         return np.flatnonzero(starts)
 
@@ -101,7 +109,8 @@ class RankedQueries:
     def ranked_labels(self, ties: str | None) -> Vector:
         """The labels in order of score, tied documents in the order that `ties` says."""
         ranked = self.labels[self.order]
-        tie_starts = self.tie_starts() if ties in ("worst", "docid") else self.query_starts
+        # trec_eval keeps scores in single precision.
+        tie_starts = self.tie_starts(single=ties == "docid") if ties in ("worst", "docid") else self.query_starts
         if ties not in ("worst", "docid") or len(tie_starts) > len(ranked):
             return ranked
         within = np.empty_like(self.order)
@@ -116,10 +125,11 @@ class RankedQueries:
         """Numbers that put tied documents in descending order of their ids; only those that are tied have one."""
         if self.docids is None:
             raise LinrankError(
-                "some documents of a query have equal scores, and the measure orders them by document id, "
-                "but the data has none. Pass docids, or choose other ties, such as ties='file'."
+                "some documents of a query have equal scores (in single precision, as in trec_eval), and the measure "
+                "orders them by document id, but the data has none. Pass docids (of a table, name its docid=… column; "
+                "text has them in comments, 'docid = …'), or choose ndcg(linear) or map(ties=file)."
             )
-        sizes = np.diff(self.tie_starts())
+        sizes = np.diff(self.tie_starts(single=True))
         tied = np.flatnonzero(np.repeat(sizes > 1, sizes))
         texts = np.array([self.docids[document] for document in self.order[tied].tolist()])
         keys = np.zeros(len(self.order))
@@ -333,9 +343,9 @@ def _depth(ranked: RankedQueries, measure: Measure) -> tuple[bool, int]:
 
 
 def _pairs_in_order(ranked: RankedQueries, measure: Measure) -> Vector:
+    assert measure.ties is not None
     counts = ranked.pair_counts(measure.rel)
-    credit = 0.5 if measure.ties == "average" else 0.0
-    return _share(counts.concordant + credit * counts.tied, counts.pairs, nothing=np.nan)
+    return _share(counts.concordant + _TIE_COUNTS[measure.ties] * counts.tied, counts.pairs, nothing=np.nan)
 
 
 def _kendall_tau(ranked: RankedQueries, measure: Measure) -> Vector:

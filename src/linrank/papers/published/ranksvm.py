@@ -19,7 +19,9 @@ NDCG follows the source of the data, with gain 2^y - 1: for LETOR and MSLR the m
 queries without a relevant document count as 0: with the same C on MQ2008 ours has 0.458 so and 0.680 without them, and
 Table 5 has 0.4571. MQ2007-list and MQ2008-list have no NDCG, as 2^y overflows. The discount in Table 9, whose data are
 one query each with rates as labels and C = 1, is not said.
-Pairwise accuracy is the share of all queries' pairs together; tied scores count as wrong.
+Pairwise accuracy is the share of all queries' pairs together. Their formula counts tied scores as wrong, and so does
+ours; their program, and so probably their figures, as right: pairwise_accuracy(ties=right). Linear models have the
+same five digits by both rules on MQ2008; 40 trees of a forest have 0.8255 and 0.8256, 100 boosted ones 0.8265, 0.8273.
 Ours differs in the machine, in a default solver that goes nearer to the minimum, and in using all five folds."""
 
 # The definition each source of data recommends, which the paper follows.
