@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class LinrankError(ValueError):
     """An input that cannot be used; the message names the place, the value and the remedy."""
@@ -13,6 +16,10 @@ def left_float64(what: str) -> LinrankError:
         f"training left the range of float64: {what}. Scale the features (--scaling standard), or use a smaller C or "
         "learning rate."
     )
+
+
+class UnusableNumberError(LinrankError):
+    """Numbers of the data that nothing can be made of: missing, or too large. Whoever read the data names the file."""
 
 
 class DataFormatError(LinrankError):
@@ -31,6 +38,17 @@ class DataFormatError(LinrankError):
         # Exceptions are rebuilt from `args`, which hold the joined text: a worker's error must survive the trip home.
         place = self.source if self.line is None else f"{self.source}:{self.line}"
         return type(self), (self.source, self.line, str(self).removeprefix(f"{place}: "))
+
+
+@contextmanager
+def naming(source: str) -> Iterator[None]:
+    """Let an error about the data's numbers say which file they are in; data that came from none has the name ''."""
+    try:
+        yield
+    except UnusableNumberError as error:
+        if not source:
+            raise
+        raise DataFormatError(source, None, str(error)) from None
 
 
 class UnknownSettingError(LinrankError, TypeError):

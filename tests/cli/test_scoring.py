@@ -114,7 +114,7 @@ def test_without_a_rule_a_missing_value_has_no_score(run, options):
     write("bm25,age\n1,\n")
     code, _, err = run("predict", "model.json", "docs.csv", *options)
     assert code == 1
-    assert "docs.csv: feature 'age' has no value (NaN) in row 0" in err
+    assert "docs.csv: feature 'age' is NaN in 1 of 1 documents" in err
 
 
 def test_explain_does_without_labels(run):

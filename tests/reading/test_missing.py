@@ -69,7 +69,7 @@ def test_what_one_query_holds_does_not_count_for_the_next():
 def test_error_names_the_first_feature_and_row(form, at_a_time, monkeypatch):
     monkeypatch.setattr(missing, "_VALUES_AT_A_TIME", at_a_time)
     features = form(np.array([[1.0, 2.0], [0.0, 3.0], [0.0, NAN], [NAN, NAN]]))
-    with pytest.raises(LinrankError, match=r"feature 'age' has no value \(NaN\) in row 2; .* missing=0 .*\"keep\"\."):
+    with pytest.raises(LinrankError, match=r"feature 'age' has no value \(NaN\) in row 2; .* missing=0 .*\"keep\" l"):
         fill_missing(features, Queries.from_ids([1, 1, 2, 2]), "error", ["bm25", "age"])
 
 

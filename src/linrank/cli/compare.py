@@ -77,7 +77,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
-    from linrank.experiments.compare import Comparison
+    from linrank.experiments.compare import Comparison, refuse_if_nothing_ran
     from linrank.experiments.results import Results
 
     if arguments.replay:
@@ -92,6 +92,7 @@ def run(arguments: Namespace) -> None:
     plan = _plan(arguments)
     results = Results(folder, plan)
     failures = carry_out(results, processes(arguments.jobs))
+    refuse_if_nothing_ran(results, failures)
     comparison = Comparison(results, failures)
     comparison.write()
     page = None if arguments.no_report else comparison.report()

@@ -22,8 +22,9 @@ def add_data_options(parser: ArgumentParser) -> None:
         "--missing",
         type=_missing,
         metavar="RULE",
-        help="NULL or NaN features: error, keep, query_min, or a number to fill in (error; where they are only looked "
-        "at, keep; where a model scores, as it was trained)",
+        help="NULL or NaN features: error, keep (to look at, not to train on), query_min (the feature's least value in "
+        "the query, 0 where it has none; LETOR's own min files differ), or a number to fill in (error; where they are "
+        "only looked at, keep; where a model scores, as it was trained)",
     )
     reading.add_argument("--dtype", choices=("float32", "float64"), help="how features are held in memory (float64)")
     text = parser.add_argument_group("svmlight / LETOR text")
@@ -58,10 +59,28 @@ def read_data(path: str, arguments: Namespace) -> RankingDataset:
         return read(place_to_read(path), format=arguments.format, progress=progress, **options)
 
 
+def read_complete(path: str, arguments: Namespace) -> RankingDataset:
+    """Read a file to learn or to choose from: missing values that were kept are refused before any work."""
+    from linrank.dataset.features import refuse_missing
+    from linrank.errors import naming
+
+    data = read_data(path, arguments)
+    with naming(path):
+        refuse_missing(data.features, data.names)
+    return data
+
+
 def reading_options(arguments: Namespace) -> dict[str, Any]:
     """What was said about how to read, as options of `read`."""
     words = ("format", "missing", "dtype", *_FOR_TEXT, *_FOR_TABLES)
     return {word: value for word in words if (value := getattr(arguments, word, None)) is not None}
+
+
+def is_table(arguments: Namespace, path: str) -> bool:
+    """Whether a file is read by the names of its columns."""
+    from linrank.reading.read import format_of
+
+    return (arguments.format or format_of(path)) in ("csv", "parquet", "arrow")
 
 
 def keep_missing(arguments: Namespace, data: str) -> None:

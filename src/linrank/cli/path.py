@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, dump_json, table, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.data_arguments import add_data_options, read_complete
 from linrank.cli.inputs import place_to_read
 from linrank.cli.methods import add_scaling_option
 from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
 from linrank.cli.train import of_data, without_endings
 from linrank.cli.wanted import add_wanted_options, files_of, wanted_settings
 from linrank.drawing import require_matplotlib
-from linrank.errors import DataFormatError, LinrankError
+from linrank.errors import DataFormatError, LinrankError, naming
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
@@ -70,8 +70,9 @@ def run(arguments: Namespace) -> None:
     from linrank.experiments.feature_path import feature_path
     from linrank.experiments.weight_intervals import standard_deviations
     from linrank.measures import parse_measure
+    from linrank.measures.evaluation import check_measures
 
-    parse_measure(arguments.measure)
+    measure = parse_measure(arguments.measure)
     if arguments.report and Path(arguments.report).suffix.lower() != ".html":
         raise LinrankError(f"{arguments.report}: the page is an .html file; --picture draws others.")
     if arguments.picture and Path(arguments.picture).suffix.lower() not in PICTURES:
@@ -86,26 +87,29 @@ def run(arguments: Namespace) -> None:
         [(arguments.model, MODEL), (arguments.picture, drawn), (page, PAGE)],
         [arguments.data, arguments.validate, arguments.costs, *files_of(arguments)],
     )
-    dataset = read_data(arguments.data, arguments)
+    dataset = read_complete(arguments.data, arguments)
     held_out: dict[str, Any] = {"cv": arguments.cv}
     if arguments.validate:
-        vali = read_data(arguments.validate, arguments).with_columns(dataset.names, arguments.validate)
+        vali = read_complete(arguments.validate, arguments).with_columns(dataset.names, arguments.validate)
+        with naming(arguments.validate):
+            check_measures([measure], vali)
         held_out = {"eval_set": (vali.features, vali.labels), "eval_qid": vali.qid}
-    path = feature_path(
-        dataset,
-        None,
-        max_features=arguments.max_features,
-        costs=_costs(arguments.costs, dataset),
-        relaxed=not arguments.shrunk,
-        measure=arguments.measure,
-        n_steps=arguments.steps,
-        smallest=arguments.smallest,
-        scaling=arguments.scaling,
-        **wanted_settings(arguments, dataset.names),
-        random_state=arguments.seed,
-        n_threads=arguments.threads,
-        **held_out,
-    )
+    with naming(arguments.data):
+        path = feature_path(
+            dataset,
+            None,
+            max_features=arguments.max_features,
+            costs=_costs(arguments.costs, dataset),
+            relaxed=not arguments.shrunk,
+            measure=arguments.measure,
+            n_steps=arguments.steps,
+            smallest=arguments.smallest,
+            scaling=arguments.scaling,
+            **wanted_settings(arguments, dataset.names),
+            random_state=arguments.seed,
+            n_threads=arguments.threads,
+            **held_out,
+        )
     chosen = path.select_features(arguments.max_features, max_cost=arguments.max_cost, one_se=arguments.one_se)
     if arguments.model:
         with place_of(arguments.model) as place:

@@ -7,8 +7,8 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import counted
-from linrank.cli.data_arguments import read_data
-from linrank.errors import DataFormatError, LinrankError
+from linrank.cli.data_arguments import is_table, read_data
+from linrank.errors import naming
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
@@ -21,6 +21,7 @@ def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_que
     A table needs the columns that have a weight. Labels are optional, and so are query ids where neither the caller
     (`by_query`), nor the model's scaling, nor the rule for missing values goes by query.
     """
+    from linrank.dataset.features import refuse_missing
     from linrank.reading.missing import filled
 
     rule = model.missing if arguments.missing is None else arguments.missing
@@ -30,12 +31,13 @@ def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_que
     data = read_data(path, _only_needed(path, arguments, model, by_query))
     needed = model.weights != 0
     data = data.with_columns(model.feature_names, path, needed=needed)
-    try:
-        # Nothing has a score that lacks a value, so keeping such values is refusing them.
-        data, n_filled = filled(data, "error" if rule == "keep" else rule, needed)
-    except LinrankError as error:
-        raise DataFormatError(path, None, str(error)) from None
-    if n_filled:
+    # Nothing has a score that lacks a value, so keeping such values is refusing them.
+    refuses = rule in ("error", "keep")
+    data, n_filled = filled(data, "keep" if refuses else rule, needed)
+    if refuses:
+        with naming(path):
+            refuse_missing(data.features, data.names)
+    elif n_filled:
         as_trained = ", as in training" if rule == model.missing else ""
         _say(f"{counted(n_filled, 'missing value')} filled: {rule}{as_trained}.")
     return data
@@ -50,7 +52,7 @@ def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: 
     changed: dict[str, Any] = {"missing": None if form == "linrank" else "keep"}
     if form == "svmlight" and not by_query:
         changed["one_query"] = True
-    if form in ("csv", "parquet", "arrow"):
+    if is_table(arguments, path):
         used = [name for name, weight in zip(model.feature_names, model.weights, strict=True) if weight != 0]
         changed["features"] = arguments.features or used or None
         changed["label"] = arguments.label or IfThere("label")

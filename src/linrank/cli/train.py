@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.data_arguments import add_data_options, read_complete
 from linrank.cli.methods import (
     add_method_choice,
     add_method_options,
@@ -18,7 +18,7 @@ from linrank.cli.methods import (
 from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
 from linrank.cli.show import largest_weights
 from linrank.cli.wanted import files_of, said_of, wanted_settings
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, UnusableNumberError, naming
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
@@ -67,14 +67,16 @@ def run(arguments: Namespace) -> None:
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
     started = time.perf_counter()
-    train = read_data(arguments.data, arguments)
+    train = read_complete(arguments.data, arguments)
     vali = None
     if arguments.validate:
-        vali = read_data(arguments.validate, arguments).with_columns(train.names, arguments.validate)
+        vali = read_complete(arguments.validate, arguments).with_columns(train.names, arguments.validate)
     reading = time.perf_counter() - started
-    choice = choose_scaling(arguments.scaling, train)
-    scaling = choice.scaling
-    train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
+    with naming(arguments.data):
+        choice = choose_scaling(arguments.scaling, train)
+        train_scaled = scaled(train, scaling := choice.scaling)
+        train_scaled.check_trainable()
+    vali_scaled = None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
     ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
     ranker.set_params(**wanted_settings(arguments, train.names, scaling))
@@ -171,14 +173,17 @@ def show_training(
     from linrank.measures import evaluate, parse_measures
 
     measures = parse_measures(MEASURES)
-    measured = {
-        name: evaluate(model.predict(data.features, data.queries), data, measures)
-        for name, data in sets.items()
-        if data is not None
-    }
+    measured, unmeasured = {}, {}
+    for name, data in sets.items():
+        if data is not None:
+            try:
+                measured[name] = evaluate(model.predict(data.features, data.queries), data, measures)
+            except UnusableNumberError as error:
+                # Labels too large for NDCG are no reason to end in an error: the model is trained and saved.
+                unmeasured[name] = str(error)
     if as_json:
         means = {name: {str(m): e.mean[m] for m in measures} for name, e in measured.items()}
-        dump_json({"model": str(out), **summary, "measures": means})
+        dump_json({"model": str(out), **summary, "measures": means, "not_measured": unmeasured})
         return
     print_ = console().print
     print_(f"\n{out}", style="bold")
@@ -201,4 +206,7 @@ def show_training(
     shown = table(None, "data", *map(str, measures))
     for name, evaluation in measured.items():
         shown.add_row(name, *(f"{evaluation.mean[measure]:.4f}" for measure in measures))
-    print_(shown)
+    if measured:
+        print_(shown)
+    for name, reason in unmeasured.items():
+        print_(f"  {name}: not measured, since {reason}")

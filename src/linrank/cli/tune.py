@@ -7,12 +7,12 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, table, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.data_arguments import add_data_options, read_complete
 from linrank.cli.methods import add_method_options, given_parameters
 from linrank.cli.outputs import place_of
 from linrank.cli.train import model_path, show_training, to_model, training_summary
 from linrank.cli.wanted import files_of, said_of, wanted_settings
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, naming
 
 if TYPE_CHECKING:
     from linrank.estimators.rank_svm_cv import RankSVMCV
@@ -55,20 +55,27 @@ def run(arguments: Namespace) -> None:
     from linrank.dataset.scaling import choose_scaling, scaled
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
+    from linrank.measures.evaluation import check_measures
 
     out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
-    parse_measure(arguments.measure)
+    measure = parse_measure(arguments.measure)
     started = time.perf_counter()
-    train = read_data(arguments.data, arguments)
+    train = read_complete(arguments.data, arguments)
     vali = None
     if arguments.validate:
-        vali = read_data(arguments.validate, arguments).with_columns(train.names, arguments.validate)
+        vali = read_complete(arguments.validate, arguments).with_columns(train.names, arguments.validate)
+        with naming(arguments.validate):
+            check_measures([measure], vali)
     elif not 2 <= arguments.cv <= train.n_queries:
         raise LinrankError(f"--cv {arguments.cv}: use from 2 to the number of queries, {train.n_queries}.")
     reading = time.perf_counter() - started
-    choice = choose_scaling(arguments.scaling, train)
-    scaling = choice.scaling
-    train_scaled, vali_scaled = scaled(train, scaling), None if vali is None else scaled(vali, scaling)
+    with naming(arguments.data):
+        choice = choose_scaling(arguments.scaling, train)
+        train_scaled = scaled(train, scaling := choice.scaling)
+        train_scaled.check_trainable()
+        if vali is None:
+            check_measures([measure], train)
+    vali_scaled = None if vali is None else scaled(vali, scaling)
     ranker = RankSVMCV(
         arguments.range,
         cv=arguments.cv,

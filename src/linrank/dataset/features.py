@@ -13,7 +13,7 @@ from scipy import sparse
 from linrank.arrays import Indices, Offsets, Vector, for_kernels
 from linrank.compiled import kernel, summing_kernel
 from linrank.dataset.sound_rows import narrow, sound_csr
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, UnusableNumberError
 
 # Columns are numbered in 32 bits: half the memory of 64, and enough.
 _MOST_COLUMNS = 2**31 - 1
@@ -185,12 +185,14 @@ def refuse_missing(matrix: Any, names: Sequence[str]) -> None:
     column = int(columns.min())
     found = values[bad][columns == column]
     kind = "NaN" if np.isnan(found).any() else "infinity"
-    remedy = "Fill such values, as linrank.read(…, missing=0) or missing='query_min' does, or"
+    others = len(np.unique(columns)) - 1
+    also = f" ({others:,} more {'feature is' if others == 1 else 'features are'} in some)" if others else ""
+    remedy = "Fill such values (reading with missing=0 or missing='query_min' does), or"
     if kind == "infinity":
         remedy = "Replace such values by the largest that means something, or"
-    raise LinrankError(
-        f"feature {names[column]!r} is {kind} in {len(found):,} of {matrix.shape[0]:,} documents. {remedy} drop the "
-        "documents or the feature."
+    raise UnusableNumberError(
+        f"feature {names[column]!r} is {kind} in {len(found):,} of {matrix.shape[0]:,} documents{also}. {remedy} drop "
+        "the documents or the feature."
     )
 
 

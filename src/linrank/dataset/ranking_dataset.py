@@ -23,7 +23,7 @@ from linrank.dataset.sound_rows import sound_csr
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, UnusableNumberError
 
 if TYPE_CHECKING:
     from linrank.dataset.summary import DatasetSummary
@@ -195,7 +195,7 @@ class RankingDataset:
         """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once."""
         if self._training_fault:
             refuse_missing(self.features, self.names)
-            raise LinrankError(self._training_fault)
+            raise UnusableNumberError(self._training_fault)
 
     @cached_property
     def _training_fault(self) -> str | None:

@@ -10,10 +10,10 @@ from scipy import sparse
 
 from linrank.arrays import Vector
 from linrank.compiled import kernel
-from linrank.dataset.features import SparseFeatures, as_features
+from linrank.dataset.features import SparseFeatures, as_features, refuse_missing
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, UnusableNumberError
 
 ScalingKind = Literal["standard", "min-max", "max-abs", "query"]
 SCALINGS = ("auto", "none", *get_args(ScalingKind))
@@ -125,6 +125,8 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
         return QueryScaling()
     if kind not in get_args(ScalingKind):
         raise LinrankError(f"unknown scaling {kind!r}; use one of {', '.join(get_args(ScalingKind))}.")
+    # A mean with NaN in it would spread it over the whole column.
+    refuse_missing(dataset.features, dataset.names)
     # What is too large for its square is refused below.
     with np.errstate(over="ignore", invalid="ignore"):
         moments = _column_moments(dataset)
@@ -140,7 +142,7 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
     if len(beyond):
         column = int(beyond[0])
         name = column + 1 if dataset.feature_names is None else repr(dataset.feature_names[column])
-        raise LinrankError(
+        raise UnusableNumberError(
             f"feature {name} is from {moments.least[column]:g} to {moments.most[column]:g}: too far for {kind} scaling "
             "in float64. If such a number stands for a missing value, replace it; otherwise divide the column."
         )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.errors import LinrankError, MissingDependencyError
+from linrank.errors import LinrankError, MissingDependencyError, naming
+from linrank.estimators.base import Ranker
 from linrank.experiments import tables
 from linrank.experiments.comparison import Protocol
 from linrank.experiments.contenders import contenders_of
@@ -23,6 +24,7 @@ from linrank.experiments.results import Plan, Results, differences
 from linrank.experiments.running import Watch
 from linrank.experiments.standings import Standing
 from linrank.measures import parse_measure, parse_measures
+from linrank.measures.evaluation import check_measures
 from linrank.model import LinearModel
 from linrank.reading.read import read
 
@@ -96,13 +98,18 @@ def compare(
     )
     results = Results(out, plan)
     failures = results.run(n_processes, progress or _silent)
-    if failures and not results.complete():
-        first, reason = next(iter(failures.items()))
-        raise LinrankError(f"no ranker ran on every fold; {first} failed: {reason}")
+    refuse_if_nothing_ran(results, failures)
     if failures:
         said = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
         warnings.warn(f"rankers that failed are left out. {said}", UserWarning, stacklevel=2)
     return Comparison(results, failures)
+
+
+def refuse_if_nothing_ran(results: Results, failures: Mapping[str, str]) -> None:
+    """Raise what the first ranker failed of, where none ran on every fold: there is nothing to show."""
+    if failures and not results.complete():
+        first, reason = next(iter(failures.items()))
+        raise LinrankError(f"no ranker ran on every fold; {first} failed: {reason}")
 
 
 def planned(
@@ -136,6 +143,15 @@ def planned(
         title,
     )
     plan.check()
+    if all(isinstance(contender.make(), Ranker) for contender in contenders):
+        # One of the caller's own may know what to do with missing values; none of ours does.
+        for part in {part.path: part for fold in plan.folds for part in fold.parts().values()}.values():
+            part.refuse_missing()
+    dealt = plan.folds[0].train
+    if dealt.numbers:
+        # One file, or data in memory, which is read already.
+        with naming(dealt.path):
+            check_measures(parse_measures(plan.protocol.evaluated()), dealt.undealt().load())
     return plan
 
 

@@ -22,6 +22,7 @@ from linrank.experiments.checked import Checked
 from linrank.experiments.contenders import Contender, as_plain, parameters_of
 from linrank.experiments.folds import Fold
 from linrank.measures import evaluate, parse_measure, within_one_standard_error
+from linrank.measures.evaluation import check_measures
 
 # Points of a training history that are kept: enough for a picture.
 _HISTORY = 200
@@ -187,9 +188,12 @@ def run_job(job: Job) -> JobResult:
     started = time.perf_counter()
     train = job.fold.train.load()
     vali = job.fold.vali.load().with_columns(train.names, job.fold.vali.path)
-    scaling = scaling_named(job.protocol.scaling, train)
+    with job.fold.vali.naming():
+        check_measures([parse_measure(job.protocol.select)], vali)
+    with job.fold.train.naming():
+        scaling = scaling_named(job.protocol.scaling, train)
     seen, watched = scaled(train, scaling), scaled(vali, scaling)
-    with warnings.catch_warnings(record=True) as caught:
+    with job.fold.train.naming(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tried = _search(job, seen, watched)
         place = _choice(tried, fewest=job.protocol.fewest)
@@ -199,7 +203,8 @@ def run_job(job: Job) -> JobResult:
         seconds = time.perf_counter() - before
     test = job.fold.test.load().with_columns(train.names, job.fold.test.path)
     scores = predicted(ranker, scaled(test, scaling))
-    evaluation = evaluate(scores, test, job.protocol.evaluated(), n_threads=job.n_threads)
+    with job.fold.test.naming():
+        evaluation = evaluate(scores, test, job.protocol.evaluated(), n_threads=job.n_threads)
     weights = linear_weights(ranker, train.n_features)
     plain = evaluation.to_dict()
     return JobResult(

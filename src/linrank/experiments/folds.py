@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, naming
 from linrank.experiments.checked import Checked
-from linrank.reading.read import read
+from linrank.reading.read import format_of, read
 
 # What the parts are called: LETOR 4 and MSLR, LETOR 3, Yahoo's challenge.
 _PARTS = {
@@ -47,6 +49,17 @@ class Part:
             return whole
         dealt = np.random.default_rng(self.seed).permutation(whole.n_queries) % self.of
         return whole.subset(np.isin(dealt, self.numbers))
+
+    def refuse_missing(self) -> None:
+        """Refuse missing values that were kept; a file that was read by another rule has none, and is not read here."""
+        if self.data is not None or self.options.get("missing") == "keep" or format_of(self.path) == "linrank":
+            whole = self._whole()
+            with naming(self.path):
+                refuse_missing(whole.features, whole.names)
+
+    def naming(self) -> AbstractContextManager[None]:
+        """Let errors about numbers name the file, where the rows they name are the file's."""
+        return naming("" if self.numbers else self.path)
 
     def undealt(self) -> Part:
         """All queries of the file."""

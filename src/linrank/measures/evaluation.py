@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, for_kernels
 from linrank.dataset.ranking_dataset import UNJUDGED
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, UnusableNumberError
 from linrank.measures.judgements import Judged, judged
 from linrank.measures.measures import Measure
 from linrank.measures.parsing import DEFAULT_MEASURES, parse_measures
@@ -122,7 +122,7 @@ def evaluate(
     wanted = parse_measures(measures)
     dataset = judged(dataset, qid, group, docids)
     queries = dataset.queries
-    _check_measures(wanted, dataset)
+    check_measures(wanted, dataset)
     checked = _checked_scores(scores, queries.n_documents)
     grouped_scores = for_kernels(queries.grouped(checked))
     grouped_labels = for_kernels(queries.grouped(np.ascontiguousarray(dataset.labels, dtype=np.float64)))
@@ -150,7 +150,7 @@ def evaluate(
     return Evaluation(queries.ids, per_query, means, weights)
 
 
-def _check_measures(measures: Sequence[Measure], dataset: Judged) -> None:
+def check_measures(measures: Sequence[Measure], dataset: Judged) -> None:
     """Refuse what cannot be computed, before any work."""
     labels = dataset.labels
     if labels is None:
@@ -175,7 +175,7 @@ def _check_measures(measures: Sequence[Measure], dataset: Judged) -> None:
             )
         if has_exponential_gain(measure) and best > _LARGEST_EXPONENT:
             place = f"the label in row {highest}" if best == labels[highest] else "the label of an unretrieved document"
-            raise LinrankError(
+            raise UnusableNumberError(
                 f"{place} is {best:g}; {measure}'s gain 2^label is too large a number. "
                 "Use linear gains, such as ndcg(linear), or pairwise_accuracy."
             )

@@ -143,7 +143,7 @@ def _value_faults(number: int, text: bytes, rules: LineRules) -> Iterator[str]:
     if _MISSING.fullmatch(text) and rules.missing_value is None:
         yield (
             f"{name} is missing; every feature needs a number. Say how to fill it: missing=0 or another number, "
-            'missing="query_min", or missing="keep".'
+            'or missing="query_min"; missing="keep" leaves it, for data that is only looked at.'
         )
     if not _MISSING.fullmatch(text):
         yield from _number_faults(name, text)

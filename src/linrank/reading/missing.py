@@ -33,7 +33,8 @@ def fill_missing(
     queries : which rows belong together
     rule : "error", "keep", "query_min" or a number
         "error" raises and names the first such feature and row; "keep" leaves NaN; a number stands for every missing
-        value; "query_min" is the least value of that feature within the query, 0 where the whole query lacks it.
+        value; "query_min" is the least value of that feature within the query, 0 where the whole query lacks it: the
+        rule that LETOR describes, though its "min" files hold 0 for some features.
     names : one name a feature, for the message
     """
     check_missing_rule(rule)
@@ -97,7 +98,8 @@ def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str]) -
                 row, column = place, int(missing[0, 1])
             raise LinrankError(
                 f"feature {names[column]!r} has no value (NaN) in row {row}; every document needs one. "
-                'Say how to fill it: missing=0 or another number, missing="query_min", or missing="keep".'
+                'Say how to fill it: missing=0 or another number, or missing="query_min"; missing="keep" leaves it, '
+                "for data that is only looked at."
             )
         passed += len(piece)
 

@@ -48,7 +48,8 @@ def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDa
         `progress=None`.
         For tables: `label="label"` (None: not judged), `qid="qid"` (None: all one query), `features=None` (all other
         columns), `docid=None`, `weight=None`, `query_weight=None`, `missing="error"`, `dtype=None`.
-        `missing` is "error", "keep" (NaN), a number, or "query_min".
+        `missing` is "error", "keep" (NaN, for data that is only looked at), a number, or "query_min": the least value
+        of the feature within the query, 0 where the whole query lacks it (LETOR's own "min" files differ from it).
 
     Returns
     -------

@@ -58,7 +58,7 @@ def read_svmlight(
         Told, a larger id is an error.
     missing : "error", "keep" (NaN), "query_min" or a number
         What stands for a value written as `NULL` or `nan`. "query_min" is the least value of the feature within the
-        query, 0 where the whole query lacks it.
+        query, 0 where the whole query lacks it; LETOR's own "min" files hold 0 for some features instead.
     dtype : float32 or float64, of the features
     layout : "dense" or "sparse"; unless told, sparse where that takes at most half the memory
     one_query : whether documents without a qid are all of one query, as in RCV1
