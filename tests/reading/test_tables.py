@@ -338,7 +338,6 @@ FRAME = {"label": [1, 0, 2], "qid": [1, 1, 2], "bm25": [0.5, 1.5, 2.5], "title":
         ({}, {"features": ["bm25", "label"]}, r"column 'label' is given as label and as features; a column has one"),
         ({}, {"features": ["bm25", "bm25"]}, r"column 'bm25' is given as features and as features"),
         ({}, {"qid": "label", "features": ["bm25"]}, r"column 'label' is given as label and as qid"),
-        ({}, {"features": []}, r"there are no feature columns; a model needs at least one\."),
         ({}, {"features": ["bm25"], "query_weight": "bm25"}, r"column 'bm25' is given as query_weight and as features"),
         (
             {"w": [1, 2, 3]},
@@ -355,6 +354,13 @@ def test_what_is_refused_names_the_column_and_the_remedy(make, tmp_path, changes
     if list(tmp_path.iterdir()):
         assert re.match(rf"{tmp_path}/data\.\w+:(2:)? ", str(error.value))
         assert isinstance(error.value, DataFormatError)
+
+
+@every_kind
+def test_judgements_alone_are_read_without_looking_at_other_columns(make, tmp_path):
+    data = read(make(FRAME, tmp_path), features=[])
+    assert data.features.shape == (3, 0)
+    assert data.labels.tolist() == list(map(float, FRAME["label"]))
 
 
 @every_kind

@@ -1,6 +1,8 @@
 import gzip
 import math
+import os
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -30,6 +32,15 @@ def files(tmp_path):
 def test_qrels_are_labels_by_query_and_document(files):
     (path,) = files(qrels=QRELS)
     assert read_qrels(path) == {"q2": {"d1": 1, "d9": 3}, "q1": {"d1": -2, "d2": 0.5}}
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_pipe_is_read_as_a_file_is(tmp_path, packed):
+    os.mkfifo(tmp_path / "pipe")
+    writing = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(packed(QRELS.encode()),))
+    writing.start()
+    assert read_qrels(tmp_path / "pipe") == {"q2": {"d1": 1, "d9": 3}, "q1": {"d1": -2, "d2": 0.5}}
+    writing.join()
 
 
 def test_runs_are_scores_by_query_and_document_in_the_order_of_the_file(files):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import NoReturn
 
@@ -27,13 +27,19 @@ class VerbParser(ArgumentParser):
             formatter_class=RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
+        # Say what is wrong with words that are right one by one, or None.
+        self.checks: list[Callable[[Namespace], str | None]] = []
 
     def parse(self, words: Sequence[str]) -> Namespace:
         """Parse a verb's words, or exit with 2 and one line that says what is wrong."""
         if not {"-h", "--help"} & set(words):
             # First of all: what else is wrong may follow from a name that is.
             self._refuse_unknown_options(words)
-        return self.parse_intermixed_args(words)
+        arguments = self.parse_intermixed_args(words)
+        for check in self.checks:
+            if wrong := check(arguments):
+                self.error(wrong)
+        return arguments
 
     def error(self, message: str) -> NoReturn:
         greedy = [

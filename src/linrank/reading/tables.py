@@ -54,13 +54,13 @@ def from_table(
     qid : name of the column with the query ids; None for documents that are all of one query
         Ids keep their type: whole numbers stay numbers, text stays text.
     features : names of the feature columns, in the order wanted
-        All columns that have no other part, unless told. They hold numbers or booleans; a whole number that
-        a float64 cannot hold exactly is refused, since it is an identifier rather than a quantity.
+        All columns that have no other part, unless told; [] for judgements alone. They hold numbers or booleans; a
+        whole number that a float64 cannot hold exactly is refused, as an identifier rather than a quantity.
     docid : name of a column with document ids, kept as comments `docid = …`
     weight, query_weight : names of columns with weights; that of a query is the same in all of its rows
     missing : "error", "keep" (NaN), "query_min" or a number
         What stands for a value that is null or NaN. "query_min" is the least value of the feature within the query,
-        0 where the whole query lacks it.
+        0 where the whole query lacks it; LETOR's own "min" files hold 0 for some features instead.
     dtype : float32 or float64; float32 if every feature column is float32, otherwise float64, unless told
 
     Returns
@@ -362,7 +362,7 @@ class _Positions:
             features = [position for position in range(len(self._source.names)) if position not in parts.values()]
         else:
             features = [self.of(name, "features=") for name in names]
-        if not features:
+        if not features and names is None:
             raise self._source.error("there are no feature columns; a model needs at least one.")
         part_of: dict[int, str] = {}
         for part, position in [*parts.items(), *(("features", position) for position in features)]:

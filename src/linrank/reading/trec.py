@@ -138,7 +138,7 @@ def _judged_queries(
     if unjudged:
         warnings.warn(
             f"{len(unjudged)} of the runs' {len(found)} queries are not judged and are left out: {_some(unjudged)}. "
-            "To score them, read the runs with qrels=None.",
+            "To score them, read_trec(None, runs) reads all.",
             UserWarning,
             stacklevel=3,
         )
@@ -226,8 +226,8 @@ def _read(
 def _lines(source: str) -> Iterator[tuple[int, bytes]]:
     try:
         with Path(source).open("rb") as file:
-            compressed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
+            # Looked at and left there: a pipe cannot be read again.
+            compressed = file.peek(2)[:2] == b"\x1f\x8b"
             lines: Iterable[bytes] = gzip.GzipFile(fileobj=file) if compressed else file
             for number, line in enumerate(lines, start=1):
                 yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
