@@ -170,7 +170,7 @@ def test_convert_there_and_back_loses_nothing(run, folder):
         (["train", "train.txt", "m.json", "--patience", "3"], "--patience needs --validate"),
         (["train", "train.txt", "m.json", "--loss", "hinge", "--solver", "tron"], "cannot minimise"),
         (["train", "train.txt", "m.json", "--label", "grade"], "has no option --label"),
-        (["tune", "train.txt", "m.json", "--cv", "999"], "use from 2 to the number of queries"),
+        (["tune", "train.txt", "m.json", "--cv", "999"], "train.txt: --cv 999, folds of 36 queries; use from 2 to the"),
         (["predict", "train.txt", "test.txt"], "is not a model"),
         (["path", "train.txt", "--picture", "curve.xyz"], "cannot draw that"),
         (["path", "train.txt", "--model", "nowhere/m.json"], "no such folder"),

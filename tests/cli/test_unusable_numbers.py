@@ -1,5 +1,6 @@
 """Missing values that were kept, and numbers too large: refused before any work, with file, column, count, remedy."""
 
+import json
 import re
 
 import numpy as np
@@ -149,3 +150,36 @@ def test_a_comparison_of_which_nothing_ran_says_why(call):
     assert code == 1
     assert "no ranker ran on every fold; Fold1/ranksvm failed" in err.splitlines()[-1]
     assert "labels/Fold1/vali.txt: the label in row 0 is 2000" in err.splitlines()[-1]
+
+
+def test_info_says_why_it_measures_no_feature(call, tmp_path):
+    (tmp_path / "huge.txt").write_text("".join(lines(value="0.5", label="1e300")))
+    code, out, _ = call("info huge.txt")
+    assert code == 0
+    said = "NDCG@10 of each feature alone is left out: the label in row 0 is 1e+300; dcg@10's gain 2^label is too large"
+    assert said in out
+    assert said in json.loads(call("info huge.txt --json")[1])["left_out"]
+    assert "left out" not in call("info whole.txt")[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "tune one.txt",
+            "one.txt: --cv 5, folds of one query: there is nothing to hold out. Use data with more",
+        ),
+        ("path one.txt --cv 2 --no-report", "2 folds of one query: there is nothing to hold out. Use data with more"),
+        (
+            "compare one.txt",
+            "one.txt: 1 query cannot be dealt into 5 parts. Three are the least, to train",
+        ),
+        ("compare four.txt", "four.txt: 4 queries cannot be dealt into 5 parts. Use fewer: --folds 3 to 4."),
+    ],
+)
+def test_what_cannot_be_done_with_so_few_queries_is_not_offered(call, tmp_path, line, said):
+    (tmp_path / "one.txt").write_text("".join(lines(1, value="0.5")))
+    (tmp_path / "four.txt").write_text("".join(lines(4, value="0.5")))
+    code, _, err = call(line)
+    assert code == 1
+    assert said in err

@@ -151,3 +151,26 @@ def test_tools_that_read_linear_models_find_what_they_look_for(data):
     assert not hasattr(RankSVM(), "intercept_")
     assert model.intercept_ == 0.0
     np.testing.assert_allclose(data.features @ model.coef_ + model.intercept_, model.predict(data.features))
+
+
+def test_a_score_that_is_not_of_orders_is_warned_of(data, routing):
+    search = GridSearchCV(RankSVM(), GRID, scoring="r2", cv=QueryKFold(3))
+    with pytest.warns(UserWarning, match=r"r2_score compares the scores with the labels as numbers.*ranking_scorer"):
+        search.fit(data.features, data.labels, qid=data.qid)
+    GridSearchCV(RankSVM(), GRID, scoring=ranking_scorer(), cv=QueryKFold(3)).fit(
+        data.features, data.labels, qid=data.qid
+    )
+
+
+def test_columns_in_another_order_are_named_with_the_remedy():
+    frame = pd.DataFrame({"bm25": [1.0, 2.0, 3.0], "age": [0.0, 5.0, 1.0]})
+    ranker = RankSVM().fit(frame, [0, 1, 2], qid=[1, 1, 1])
+    other = frame[["age", "bm25"]]
+    for call in (ranker.predict, lambda X: ranker.score(X, [0, 1, 2], qid=[1, 1, 1])):
+        with pytest.raises(LinrankError) as refused:
+            call(other)
+        assert "RankSVM was trained on 'bm25', 'age', and is given 'age', 'bm25'. X[list(ranker.f" in str(refused.value)
+    for same in (ranker.predict(other[list(ranker.feature_names_in_)]), ranker.to_model().predict(other)):
+        np.testing.assert_array_equal(same, ranker.predict(frame))
+    with pytest.raises(LinrankError, match=r"given 'age'\. Name the columns as for training\."):
+        ranker.predict(frame[["age"]])

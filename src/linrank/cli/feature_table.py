@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from linrank.measures.single_features import SingleFeatureNDCG
 
 
-def feature_worth(dataset: RankingDataset) -> SingleFeatureNDCG | None:
-    """NDCG@10 of each feature alone; None where the labels have none."""
+def feature_worth(dataset: RankingDataset) -> tuple[SingleFeatureNDCG | None, str | None]:
+    """NDCG@10 of each feature alone, or None and why not; the rest can be told all the same."""
     from linrank.measures.single_features import single_feature_ndcg
 
+    if not dataset.is_judged or not dataset.n_documents:
+        # Which the summary says.
+        return None, None
     try:
-        return single_feature_ndcg(dataset)
-    except LinrankError:
-        # No labels, no documents, or labels whose gain 2^label is no number: the rest can be told all the same.
-        return None
+        return single_feature_ndcg(dataset), None
+    except LinrankError as error:
+        return None, f"NDCG@10 of each feature alone is left out: {error}"
 
 
 def add_worth(record: dict[str, Any], worth: SingleFeatureNDCG | None) -> dict[str, Any]:

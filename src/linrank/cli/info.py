@@ -59,12 +59,15 @@ def _describe(data: str, arguments: Namespace) -> None:
         return
     keep_missing(arguments, data)
     dataset = read_data(data, arguments)
-    summary, worth = dataset.describe(), feature_worth(dataset)
+    summary, (worth, why_not) = dataset.describe(), feature_worth(dataset)
     if arguments.json:
-        dump_json(add_worth({"file": data, **summary.as_dict()}, worth))
+        record = {"file": data, **summary.as_dict(), **({"left_out": why_not} if why_not else {})}
+        dump_json(add_worth(record, worth))
     else:
         show_summary(data, summary)
         show_features(summary, worth, None if arguments.all else arguments.top)
+        if why_not:
+            console().print(f"  {why_not}")
 
 
 def show_summary(name: str, summary: DatasetSummary) -> None:

@@ -13,6 +13,7 @@ _OTHER_NAMES = (
     ("n_threads", "threads"),
     ("random_state", "seed"),
     ("n_steps", "steps"),
+    ("n_folds", "folds"),
     ("eval_measure", "measure"),
     ("eval_set", "validate"),
     ("Cs", "range"),

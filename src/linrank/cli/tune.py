@@ -12,7 +12,7 @@ from linrank.cli.methods import add_method_options, given_parameters
 from linrank.cli.outputs import place_of
 from linrank.cli.train import model_path, show_training, to_model, training_summary
 from linrank.cli.wanted import files_of, said_of, wanted_settings
-from linrank.errors import LinrankError, naming
+from linrank.errors import naming
 
 if TYPE_CHECKING:
     from linrank.estimators.rank_svm_cv import RankSVMCV
@@ -52,6 +52,7 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
+    from linrank.dataset.queries import check_folds
     from linrank.dataset.scaling import choose_scaling, scaled
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
@@ -66,8 +67,8 @@ def run(arguments: Namespace) -> None:
         vali = read_complete(arguments.validate, arguments).with_columns(train.names, arguments.validate)
         with naming(arguments.validate):
             check_measures([measure], vali)
-    elif not 2 <= arguments.cv <= train.n_queries:
-        raise LinrankError(f"--cv {arguments.cv}: use from 2 to the number of queries, {train.n_queries}.")
+    else:
+        check_folds(f"{arguments.data}: --cv {arguments.cv},", arguments.cv, train.n_queries)
     reading = time.perf_counter() - started
     with naming(arguments.data):
         choice = choose_scaling(arguments.scaling, train)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,25 @@ def check_columns(X: Any) -> None:
             raise LinrankError(
                 f"column {name!r} is of type {kind}, not numbers. {remedy_for(kind)}, or leave the column out."
             )
+
+
+def about_columns(error: ValueError, X: Any, trained: Sequence[str], ranker: str) -> ValueError:
+    """What scikit-learn says of columns that are not those of training, with their names and what to do."""
+    given = column_names(X)
+    if given is None or not str(error).startswith("The feature names should match"):
+        return error
+    in_order = (
+        "X[list(ranker.feature_names_in_)] has them in order; of a RankingDataset, and by the model that to_model() "
+        "makes of a linear ranker, columns are found by name."
+    )
+    remedy = in_order if set(trained) <= set(given) else "Name the columns as for training."
+    return LinrankError(
+        f"{str(error).rstrip()}\n{ranker} was trained on {_some(trained)}, and is given {_some(given)}. {remedy}"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def frame_numbers(frame: Any) -> NDArray[Any]:

@@ -131,6 +131,17 @@ def _as_array(qid: Any) -> NDArray[Any]:
     return ids
 
 
+def check_folds(said: str, n_folds: int, n_queries: int) -> None:
+    """Refuse folds that queries cannot be dealt into; `said` is the caller's word for their number."""
+    if n_queries < 2:
+        raise LinrankError(
+            f"{said} folds of {'one query' if n_queries else 'no queries'}: there is nothing to hold out. Use data "
+            "with more queries, or choose on other data (eval_set=…)."
+        )
+    if not 2 <= n_folds <= n_queries:
+        raise LinrankError(f"{said} folds of {n_queries} queries; use from 2 to the number of queries.")
+
+
 def _missing_rows(ids: NDArray[Any]) -> NDArray[np.bool_]:
     """Which rows have None, NaN, NaT or pandas' NA in place of an id."""
     if ids.dtype.kind in "fcmM":

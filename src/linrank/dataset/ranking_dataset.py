@@ -18,7 +18,7 @@ from linrank.arrays import Vector
 from linrank.dataset.features import Features, as_features, refuse_missing
 from linrank.dataset.frames import column_names, frame_numbers, remedy_for
 from linrank.dataset.missing_rule import MissingRule
-from linrank.dataset.queries import Queries
+from linrank.dataset.queries import Queries, check_folds
 from linrank.dataset.sound_rows import sound_csr
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
@@ -275,6 +275,8 @@ class RankingDataset:
         if not shares or min(shares) <= 0 or not np.isfinite(total):
             raise LinrankError(f"shares {shares} must be positive numbers, such as split(0.8, 0.2).")
         if len(shares) > self.n_queries:
+            if self.n_queries == 1:
+                raise LinrankError("one query cannot be split: queries are never cut. Use data with more of them.")
             raise LinrankError(f"{self.n_queries} queries cannot be split into {len(shares)} parts; use fewer parts.")
         shuffled = np.random.default_rng(random_state).permutation(self.n_queries)
         bounds = np.round(np.cumsum((0.0, *shares)) / total * self.n_queries).astype(np.int64)
@@ -282,8 +284,7 @@ class RankingDataset:
 
     def folds(self, n_folds: int, random_state: int = 0) -> Iterator[tuple[RankingDataset, RankingDataset]]:
         """Yield (train, test) for each of `n_folds` parts of the queries."""
-        if not 2 <= n_folds <= self.n_queries:
-            raise LinrankError(f"{n_folds} folds of {self.n_queries} queries; use from 2 to the number of queries.")
+        check_folds(str(n_folds), n_folds, self.n_queries)
         part = np.random.default_rng(random_state).permutation(self.n_queries) % n_folds
         for fold in range(n_folds):
             yield self.subset(part != fold), self.subset(part == fold)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from linrank.arrays import Vector
 from linrank.dataset.features import refuse_missing, scores_of
-from linrank.dataset.frames import check_columns
+from linrank.dataset.frames import about_columns, check_columns
 from linrank.dataset.missing_rule import rule_to_remember
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
@@ -178,11 +178,14 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             return self._of_known_columns(X).features
         refuse_unsound(X)
         check_columns(X)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
-        )
-        refuse_missing(X, self._names)
-        return X
+        try:
+            rows = validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, reset=False
+            )
+        except ValueError as error:
+            raise about_columns(error, X, self._names, type(self).__name__) from None
+        refuse_missing(rows, self._names)
+        return rows
 
     def _of_known_columns(self, dataset: RankingDataset) -> RankingDataset:
         """Data with the columns of the first, complete."""

@@ -7,6 +7,7 @@ with the message, where every `fit` raises. So `fit` looks at the search that ca
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -19,6 +20,8 @@ from linrank.errors import LinrankError
 ROUTING = "sklearn.set_config(enable_metadata_routing=True)"
 # scikit-learn's own functions that train on one part of the rows and look at another.
 _SEARCHES = ("_fit_and_score", "_fit_and_predict")
+# Where its scores of regression and classification are.
+_OF_NUMBERS = ("sklearn.metrics._regression", "sklearn.metrics._classification")
 
 
 def check_search(qid: Any) -> None:
@@ -26,6 +29,13 @@ def check_search(qid: Any) -> None:
     search = None if qid is None else _Search.under_way()
     if search is None:
         return
+    for name in search.scores_of_numbers():
+        warnings.warn(
+            f"{name} compares the scores with the labels as numbers, where a ranker's scores only say an order: what "
+            "the search finds best by it need not rank best. Use scoring=ranking_scorer('ndcg@10').",
+            UserWarning,
+            stacklevel=3,
+        )
     if search.leaves_scores_without_queries():
         raise LinrankError(
             "the search passes qid to fit and not to score, so that every score would be NaN. Let scikit-learn pass "
@@ -71,6 +81,11 @@ class _Search:
             type(scorer).__name__ == "_PassthroughScorer" or (_is_ours(scorer) and not scorer.knows_parts_of(self._X))
             for scorer in self._scorers()
         )
+
+    def scores_of_numbers(self) -> list[str]:
+        """The scorers of scikit-learn, by the functions they call, that are made for regression or classification."""
+        functions: list[Any] = [getattr(scorer, "_score_func", None) for scorer in self._scorers()]
+        return [function.__name__ for function in functions if getattr(function, "__module__", None) in _OF_NUMBERS]
 
     def queries_cut(self) -> set[Any]:
         """The queries with documents on both sides; none where the ids of all rows cannot be seen from here."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from linrank.arrays import Offsets
-from linrank.dataset.queries import Queries
+from linrank.dataset.queries import Queries, check_folds
 from linrank.errors import LinrankError
 
 
@@ -45,10 +45,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         if ids is None:
             raise LinrankError("QueryKFold needs to know the queries. Pass qid, or groups.")
         queries = Queries.from_ids(ids)
-        if not 2 <= self.n_splits <= queries.n_queries:
-            raise LinrankError(
-                f"n_splits={self.n_splits} folds of {queries.n_queries} queries; use from 2 to the number of queries."
-            )
+        check_folds(f"n_splits={self.n_splits}", self.n_splits, queries.n_queries)
         fold_of = np.random.default_rng(self.random_state).permutation(queries.n_queries) % self.n_splits
         fold_of_rows = fold_of[queries.of_rows()]
         for fold in range(self.n_splits):

@@ -195,7 +195,13 @@ def dealt_folds(whole: Part, *, n_folds: int = 5, seed: int = 0) -> list[Fold]:
     n_queries = whole.n_queries_in_all()
     if n_queries < n_folds:
         source = f"{whole.path}: " if whole.path else ""
-        raise LinrankError(f"{source}{n_queries} queries cannot be dealt into {n_folds} parts. Use fewer.")
+        remedy = (
+            f"Use fewer: n_folds=3 to {n_queries}."
+            if n_queries >= 3
+            else "Three are the least, to train, to choose and to test on: use data with more queries."
+        )
+        count = "1 query" if n_queries == 1 else f"{n_queries} queries"
+        raise LinrankError(f"{source}{count} cannot be dealt into {n_folds} parts. {remedy}")
     made = []
     for first in range(n_folds):
         turn = [(first + step) % n_folds for step in range(n_folds)]
