@@ -1,8 +1,9 @@
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from letor_like import REAL, Letor, write_letor_like
 
 # Deterministic, so that a failure repeats; without deadlines, since the first example may compile a kernel.
 settings.register_profile(
@@ -14,13 +15,20 @@ settings.register_profile(
 )
 settings.load_profile("linrank")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+@pytest.fixture(scope="session")
+def made_letor(tmp_path_factory) -> Letor:
+    """LETOR-like data that is made here, the same in every clone."""
+    return write_letor_like(tmp_path_factory.mktemp("letor"))
 
 
 @pytest.fixture(scope="session")
-def real_data() -> Path:
-    """The folder of LETOR data, where it is to be had."""
-    folder = SHARED / "data"
-    if not folder.is_dir():
-        pytest.skip("the LETOR data sets are not beside the project")
-    return folder
+def real_letor() -> Letor:
+    """LETOR's own data: a test that asks for a set of it is skipped where that is not to be had."""
+    return REAL
+
+
+@pytest.fixture(scope="session", params=["made", "real"])
+def letor(request) -> Letor:
+    """Both, one after the other."""
+    return request.getfixturevalue(f"{request.param}_letor")

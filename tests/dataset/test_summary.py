@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from scipy import sparse
 
-from linrank import RankingDataset, read
+from linrank import RankingDataset
 from linrank.dataset.summary import count_pairs
 from strategies import datasets
 
@@ -40,6 +40,9 @@ def test_many_labels_are_counted_in_ten_ranges():
     assert summary.n_pairs == 4950
 
 
-def test_mq2008_is_counted_right(real_data):
-    summary = read(real_data / "MQ2008" / "Fold1" / "train.txt").describe()
-    assert (summary.n_queries, summary.n_documents, summary.n_features, summary.n_pairs) == (471, 9630, 46, 52325)
+@pytest.mark.parametrize("name", ["MQ2008", "OHSUMED"])
+def test_letor_data_is_counted_right(letor, name):
+    (train,) = letor.parts(name, 1, "train")
+    summary, known = train.describe(), letor.known[name]
+    assert (summary.n_queries, summary.n_documents) == (known.n_queries, known.n_documents)
+    assert (summary.n_features, summary.n_pairs) == (known.n_features, known.n_pairs)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linrank import LinearModel, LinrankError, NDCGReduction, RankingDataset, RankSVM, make_ranking, read
+from linrank import LinearModel, LinrankError, NDCGReduction, RankingDataset, RankSVM, make_ranking
 from linrank.duals.low_rank import low_rank
 from linrank.estimators.reg_rank_svm import RegRankSVM
 from oracles import dense, listed_pairs
@@ -158,9 +158,24 @@ def test_what_cannot_be_analysed_is_refused():
         low_rank(MODEL, DATA).shares(90.0, "rows")
 
 
-def test_the_papers_queries_have_the_papers_documents_and_pairs(real_data):
+def test_documents_pairs_and_sides_are_as_counted(made_letor):
+    for name in ("OHSUMED", "MQ2008"):
+        (train,) = made_letor.parts(name, 1, "train")
+        model = RankSVM(0.001).fit(train)
+        expected = []
+        for query in train.queries.ids:
+            labels = train.labels[train.qid == query]
+            pairs = [(i, j) for i, a in enumerate(labels) for j, b in enumerate(labels) if a > b]
+            if pairs:
+                side = min(len({i for i, _ in pairs}), len({j for _, j in pairs}))
+                expected.append((query, len(labels), len(pairs), side))
+        columns = ("query", "documents", "pairs", "side")
+        assert [tuple(row[column] for column in columns) for row in low_rank(model, train).rank_table()] == expected
+
+
+def test_the_papers_queries_have_the_papers_documents_and_pairs(real_letor):
     # Table 6: its ranks of RankSVM, 8, 92 and 234, are twice the shorter sides here: it counts both triangles.
-    train = read(real_data / "OHSUMED" / "Fold1" / "train.txt")
+    (train,) = real_letor.parts("OHSUMED", 1, "train")
     model = RankSVM(0.001).fit(train.features, train.labels, qid=train.qid)
     rows = {row["query"]: row for row in low_rank(model, train).rank_table()}
     paper = {"49": (109, 420, 8), "45": (205, 7482, 92), "35": (320, 27153, 234)}

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linrank import LinrankError, QueryKFold, RankSVM, make_ranking, read
+from linrank import LinrankError, QueryKFold, RankSVM, make_ranking
 from linrank.estimators.fac_rank_svm import FacRankSVM
 from linrank.measures import MAP
 
@@ -139,9 +139,17 @@ def test_what_cannot_work_is_refused(settings, message):
         FacRankSVM(**settings).fit(X, Y, qid=QID)
 
 
+@pytest.mark.parametrize("rank", [1, 5, 20])
+def test_ohsumed_is_ranked_as_well_as_by_the_hinge_ranksvm_whatever_the_rank(made_letor, rank):
+    train, test = made_letor.parts("OHSUMED", 1, "train", "test")
+    exact, model = RankSVM(FacRankSVM().C, loss="hinge").fit(train), FacRankSVM(rank).fit(train)
+    assert MAP.mean(model.predict(test), test) == pytest.approx(MAP.mean(exact.predict(test), test), abs=0.01)
+    assert -exact.objective_ <= model.objective_ <= -0.75 * exact.objective_
+
+
 @pytest.mark.parametrize(("rank", "published"), [(1, 0.3472), (5, 0.3486), (20, 0.3476)])
-def test_ohsumed_fold1_is_the_papers_table_7(real_data, rank, published):
-    train, test = (read(real_data / "OHSUMED" / "Fold1" / f"{part}.txt") for part in ("train", "test"))
+def test_ohsumed_fold1_is_the_papers_table_7(real_letor, rank, published):
+    train, test = real_letor.parts("OHSUMED", 1, "train", "test")
     model = FacRankSVM(rank).fit(train.features, train.labels, qid=train.qid)
     assert MAP.mean(model.predict(test.features), test) == pytest.approx(published, abs=0.004)
 

@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linrank import LinrankError, make_ranking, read
+from linrank import LinrankError, make_ranking
 from linrank.estimators import pairwise_ridge
 from linrank.estimators.egdm import EGDM
 from linrank.estimators.gdm import GDM
@@ -269,8 +269,8 @@ def test_one_query_cannot_be_left_out():
 
 
 @pytest.mark.parametrize("name", ["MQ2008", "OHSUMED"])
-def test_real_data_is_solved_alike_by_all(name, real_data):
-    train = read(real_data / name / "Fold1" / "train.txt")
+def test_letor_data_is_solved_alike_by_all(name, letor):
+    (train,) = letor.parts(name, 1, "train")
     exact = PairwiseRidge(10.0, solver="gram").fit(train.features, train.labels, qid=train.qid)
     for ranker in (EGDM(10.0, tol=1e-14), PairwiseRidge(10.0, solver="cg", tol=1e-14)):
         model = ranker.fit(train.features, train.labels, qid=train.qid)

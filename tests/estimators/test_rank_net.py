@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linrank import LinrankError, RankSVM, make_ranking, read
+from linrank import LinrankError, RankSVM, make_ranking
 from linrank.estimators.lambda_rank import LambdaRank
 from linrank.estimators.rank_net import RankNet
 from linrank.executors.local import Threads
@@ -245,10 +245,10 @@ def test_with_an_eval_set_and_no_patience_the_best_point_on_it_is_kept():
     assert model.eval_history_[kept] == max(model.eval_history_)
 
 
-def test_it_ranks_mq2008_as_well_as_ranksvm(real_data):
+def test_it_ranks_mq2008_as_well_as_ranksvm(letor):
     ours, theirs = [], []
     for fold in range(1, 6):
-        train, test = (read(real_data / "MQ2008" / f"Fold{fold}" / f"{part}.txt") for part in ("train", "test"))
+        train, test = letor.parts("MQ2008", fold, "train", "test")
         for ranker, scores in ((LambdaRank(), ours), (RankSVM(C=1e-3), theirs)):
             ranker.fit(train.features, train.labels, qid=train.qid)
             scores.append(ranker.score(test.features, test.labels, qid=test.qid))

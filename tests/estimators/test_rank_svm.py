@@ -12,8 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linrank import LinrankError, QueryKFold, RankSVM, RankSVMCV, make_ranking, read
+from linrank import LinrankError, QueryKFold, RankSVM, RankSVMCV, make_ranking
 from linrank.measures import MeanNDCG, PairwiseAccuracy
+from oracles import listed_pairs
 
 DATA, WEIGHTS = make_ranking(60, 20, 10)
 X, Y, QID = DATA.features, DATA.labels, DATA.qid
@@ -218,8 +219,17 @@ def test_impossible_paths_are_refused():
         assert RankSVMCV(Cs=[0.1, 2.0]).fit(X, Y, group=[len(Y)]).C_ == 2.0
 
 
-def test_mq2008_pairwise_accuracy_is_the_papers(real_data):
-    train, test = (read(real_data / "MQ2008" / "Fold1" / f"{part}.txt") for part in ("train", "test"))
+def test_the_pairwise_accuracy_is_that_of_listed_pairs(made_letor):
+    train, test = made_letor.parts("MQ2008", 1, "train", "test")
+    model = RankSVM(C=2.0**7).fit(train)
+    for data in (train, test):
+        scores = data.features @ model.coef_
+        right = [scores[i] > scores[j] for i, j, _ in listed_pairs(data)]
+        assert PairwiseAccuracy.mean(model.predict(data), data) == np.mean(right) > 0.75
+
+
+def test_mq2008_pairwise_accuracy_is_the_papers(real_letor):
+    train, test = real_letor.parts("MQ2008", 1, "train", "test")
     scores = RankSVM(C=2.0**7).fit(train.features, train.labels, qid=train.qid).predict(test.features)
     assert round(100 * PairwiseAccuracy.mean(scores, test), 1) == 82.7
     assert MeanNDCG.mean(scores, test) == pytest.approx(0.458, abs=0.003)

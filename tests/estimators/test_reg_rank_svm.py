@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from linrank import LinrankError, RankSVM, make_ranking, read
+from linrank import LinrankError, RankSVM, make_ranking
 from linrank.estimators.reg_rank_svm import RegRankSVM
 
 DATA, _ = make_ranking(40, 15, 8)
@@ -59,17 +59,17 @@ def test_without_the_nuclear_norm_it_is_the_hinge_ranksvm(C):
         assert model.ranks_ is None
 
 
-def test_it_is_the_hinge_ranksvm_on_real_data_too(real_data):
-    train = read(real_data / "MQ2008" / "Fold1" / "train.txt")
+def test_it_is_the_hinge_ranksvm_on_letor_data_too(letor):
+    (train,) = letor.parts("MQ2008", 1, "train")
     hinge = RankSVM(0.01, loss="hinge", tol=1e-6).fit(train.features, train.labels, qid=train.qid)
     model = RegRankSVM(0.01, nuclear=0.0, tol=1e-6).fit(train.features, train.labels, qid=train.qid)
     assert -model.objective_ == pytest.approx(hinge.objective_, rel=2e-6)
     assert np.linalg.norm(model.coef_ - hinge.coef_) <= 1e-3 * np.linalg.norm(hinge.coef_)
 
 
-def test_the_objective_never_rises_on_real_data(real_data):
-    train = read(real_data / "OHSUMED" / "Fold1" / "train.txt")
-    model = RegRankSVM().fit(train.features, train.labels, qid=train.qid)
+def test_the_objective_never_rises_on_letor_data(letor):
+    (train,) = letor.parts("OHSUMED", 1, "train")
+    model = RegRankSVM(nuclear=3.0).fit(train.features, train.labels, qid=train.qid)
     values = np.array([line.value for line in model.history_])
     assert len(values) > 5
     assert np.all(np.diff(values) <= 0.0)

@@ -4,7 +4,6 @@ import math
 import os
 import re
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from linrank.errors import DataFormatError, LinrankError
 from linrank.reading import svmlight
 from linrank.reading.svmlight import read_svmlight
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the public data sets are not beside the project")
 fuzzed = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 DECIMAL = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -359,20 +356,32 @@ def test_a_pipe(tmp_path, write, read_in_chunks):
     assert bytes_of(data) == bytes_of(read_svmlight(write(LETOR * 50)))
 
 
-@needs_data
-def test_mq2008_is_what_the_obvious_reader_reads(read_in_chunks):
-    path = SHARED / "MQ2008" / "Fold1" / "train.txt"
+def has_the_known_size(data, known):
+    return (data.n_queries, data.n_documents, data.n_features) == (known.n_queries, known.n_documents, known.n_features)
+
+
+def test_mq2008_is_what_the_obvious_reader_reads(letor, read_in_chunks):
+    path = letor.path("MQ2008", "Fold1", "train.txt")
     data = read_svmlight(path)
-    assert (data.n_queries, data.n_documents, data.n_features) == (471, 9630, 46)
+    assert has_the_known_size(data, letor.known["MQ2008"])
     assert_same(data, obvious_read(path.read_bytes()))
     assert bytes_of(read_in_chunks(path, 30_000, n_threads=3)) == bytes_of(data)
 
 
-@needs_data
-def test_lightgbms_example(write):
-    data = read_svmlight(SHARED / "LightGBM-lambdarank" / "rank.train")
+def test_letors_nulls_are_what_the_obvious_reader_reads(made_letor, read_in_chunks):
+    path = made_letor.path("MQ2008-null", "Fold1", "train.txt")
+    with pytest.raises(DataFormatError, match=r"train.txt:.* the value 'NULL' of feature 2 is missing"):
+        read_svmlight(path)
+    data = read_svmlight(path, missing="keep")
+    assert has_the_known_size(data, made_letor.known["MQ2008"])
+    assert_same(data, obvious_read(path.read_bytes()))
+    assert bytes_of(read_in_chunks(path, 30_000, n_threads=3, missing="keep")) == bytes_of(data)
+
+
+def test_lightgbms_example(letor):
+    data = read_svmlight(letor.path("LightGBM-lambdarank", "rank.train"))
     assert data.is_sparse
-    assert (data.n_queries, data.n_documents, data.n_features) == (201, 3005, 300)
+    assert has_the_known_size(data, letor.known["LightGBM-lambdarank"])
 
 
 def test_agrees_with_scikit_learn(write):
