@@ -16,10 +16,11 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
-from figures import SHARED, save, subplots
+from figures import save, subplots
+from letor import NAMES, is_here, parts
 from ranksvm import mslr_like, seconds_of_a_read
 
-from linrank import RankSVM, make_ranking, read
+from linrank import RankSVM, make_ranking
 from linrank.duals import factored_dual_kernels as kernels
 from linrank.duals.factored_dual import FactoredDual, FactoredObjective, mark_documents, random_start
 from linrank.estimators.fac_rank_svm import FacRankSVM
@@ -47,7 +48,7 @@ GRIDS = {
 
 def folds(name):
     for number in range(1, 6):
-        yield tuple(read(SHARED / name / f"Fold{number}" / f"{part}.txt") for part in ("train", "vali", "test"))
+        yield tuple(parts(name, number, "train", "vali", "test"))
 
 
 def trained(ranker, train, vali):
@@ -277,7 +278,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", help=f"of {' '.join(PARTS)} (all)")
     for asked in parser.parse_args().parts or PARTS:
-        if asked != "epoch" and not SHARED.is_dir():
-            print(f"{asked}: the LETOR data is not beside the project")
-            continue
-        PARTS[asked]()
+        if asked == "epoch" or all(is_here(name, f"{asked} is left out") for name in NAMES):
+            PARTS[asked]()

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from linrank import make_ranking, read
+from letor import first_folds
+
+from linrank import make_ranking
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def datasets():
     """The real data where it is to be had, and synthetic data of the paper's two kinds: few labels and many."""
-    made = {}
-    for name in ("OHSUMED", "MQ2008"):
-        path = SHARED / name / "Fold1" / "train.txt"
-        if path.exists():
-            made[f"{name} Fold1"] = read(path)
+    made = first_folds()
     made["5 labels, 200,000 x 136"] = make_ranking(2_000, 100, 136, dtype="float32")[0]
     made["all labels different, 100,000 x 46"] = make_ranking(100, 1_000, 46, levels=None, dtype="float32")[0]
     return made

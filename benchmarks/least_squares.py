@@ -16,10 +16,11 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from figures import SHARED, save, subplots
+from figures import save, subplots
+from letor import NAMES, first_folds, is_here, parts
 from ranksvm import mslr_like, seconds_of_a_read
 
-from linrank import RankSVMCV, make_ranking, read
+from linrank import RankSVMCV, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.estimators.egdm import EGDM
 from linrank.estimators.gdm import GDM
@@ -45,13 +46,7 @@ DOCUMENTS_A_STEP = 128
 
 def datasets():
     """The real data where it is to be had, and synthetic data that is better conditioned."""
-    made = {}
-    for name in ("OHSUMED", "MQ2008"):
-        path = SHARED / name / "Fold1" / "train.txt"
-        if path.exists():
-            made[f"{name} Fold1"] = read(path)
-    made["synthetic, 20,000 x 50"] = make_ranking(400, 50, 50)[0]
-    return made
+    return first_folds() | {"synthetic, 20,000 x 50": make_ranking(400, 50, 50)[0]}
 
 
 def independent():
@@ -324,13 +319,13 @@ def part_quality(_):
         ("PairwiseRidgeCV, 50 gammas", "squared error, the same", PairwiseRidgeCV(measure="squared_error")),
         ("RankSVMCV, 26 values of C", "NDCG@10, 5 folds", RankSVMCV()),
     )
-    for name in ("OHSUMED", "MQ2008"):
-        if not (SHARED / name).is_dir():
+    for name in NAMES:
+        if not is_here(name):
             continue
         for label, how, ranker in rankers:
             rows = []
             for fold in range(1, 6):
-                train, test = (read(SHARED / name / f"Fold{fold}" / f"{part}.txt") for part in ("train", "test"))
+                train, test = parts(name, fold, "train", "test")
                 seconds = seconds_of(lambda: ranker.fit(train.features, train.labels, qid=train.qid))  # noqa: B023
                 scores = ranker.predict(test.features)
                 rows.append(((NDCG @ 10).mean(scores, test), MAP.mean(scores, test), seconds))

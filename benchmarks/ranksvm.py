@@ -19,9 +19,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+from letor import is_here, parts
 from scipy import sparse
 
-from linrank import RankingDataset, RankSVM, make_ranking, read
+from linrank import RankingDataset, RankSVM, make_ranking
 from linrank.executors.local import Threads
 from linrank.measures import PairwiseAccuracy
 from linrank.objective.objective import RankingObjective
@@ -33,7 +34,6 @@ from linrank.solvers.regularization_path import regularization_path
 from linrank.solvers.tron import TRON
 
 CLOSE = 1e-6
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 MSLR_SHARES = (0.515, 0.325, 0.134, 0.019, 0.008)
 
 
@@ -106,10 +106,9 @@ def speed(name, data, C=1.0, with_tron=True):
 
 def part_right(_):
     print("\n## Right: MQ2008 Fold1, C = 1 and C = 2^7\n")
-    if not SHARED.is_dir():
-        print("the LETOR data is not beside the project")
+    if not is_here("MQ2008"):
         return
-    train, test = (read(SHARED / "MQ2008" / "Fold1" / f"{part}.txt") for part in ("train", "test"))
+    train, test = parts("MQ2008", 1, "train", "test")
     fit = RankSVM(1.0, tol=1e-12).fit(train.features, train.labels, qid=train.qid)
     print(f"minimum {fit.objective_:.11f}, known 29566.52284637665; certified gap {fit.gap_:.1e}")
     fit = RankSVM(2.0**7).fit(train.features, train.labels, qid=train.qid)

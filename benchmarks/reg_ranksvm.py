@@ -12,19 +12,17 @@ import argparse
 import time
 import tracemalloc
 from itertools import pairwise, product
-from pathlib import Path
 
 import numpy as np
 from figures import save, subplots
+from letor import NAMES, is_here, parts
 
-from linrank import RankSVM, make_ranking, read
+from linrank import RankSVM, make_ranking
 from linrank.duals import nuclear_dual
 from linrank.duals.low_rank import low_rank
 from linrank.estimators.reg_rank_svm import RegRankSVM
 from linrank.measures import MAP, evaluate, paired_t_test, parse_measures
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
-NAMES = ("OHSUMED", "MQ2008")
 MEASURES = [MAP, *parse_measures("ndcg(letor)@1 ndcg(letor)@3 ndcg(letor)@5")]
 CHOSEN_BY = parse_measures("map ndcg(letor)@10")
 CS = [2.0**p for p in range(-14, 5, 2)]
@@ -62,10 +60,6 @@ TABLE_8 = (
 TABLE_6 = (("49", 109, 420, 5, 8), ("45", 205, 7482, 6, 92), ("35", 320, 27153, 15, 234))
 
 
-def part(name, fold, of):
-    return read(SHARED / name / f"Fold{fold}" / f"{of}.txt")
-
-
 def fit(make, settings, data, **more):
     return make(**settings, **more).fit(data.features, data.labels, qid=data.qid)
 
@@ -89,7 +83,7 @@ def quality():
     for name in NAMES:
         print(f"\n## {name}: five folds, mean ± standard deviation over folds; one thread\n")
         table("method", "chosen by", *map(str, MEASURES), "seconds a fit", "seconds a fold")
-        data = [[part(name, fold, of) for of in ("train", "vali", "test")] for fold in range(1, 6)]
+        data = [parts(name, fold, "train", "vali", "test") for fold in range(1, 6)]
         by_query = {}
         for method, grid in GRIDS.items():
             fit(*grid[0], data[0][0])
@@ -127,7 +121,7 @@ def _spread(rows):
 
 def sensitivity(C=0.1):
     """Table 8: nuclear (gamma) against coupling (lambda), C at the lower end of the paper's range."""
-    train, test = (part("OHSUMED", 1, of) for of in ("train", "test"))
+    train, test = parts("OHSUMED", 1, "train", "test")
     print(f"\n## MAP on the test part of OHSUMED Fold1, C = {C:g}; in parentheses the paper's Table 8\n")
     table("nuclear \\ coupling", *map(str, COUPLINGS))
     for nuclear, published in zip(NUCLEARS, TABLE_8, strict=True):
@@ -141,7 +135,7 @@ def sensitivity(C=0.1):
 def analysis():
     """Section 4, Figure 2 and Table 6."""
     for name in NAMES:
-        train = part(name, 1, "train")
+        (train,) = parts(name, 1, "train")
         for loss in ("squared_hinge", "hinge"):
             found = low_rank(fit(RankSVM, {"C": 0.001, "loss": loss}, train), train)
             print(f"\n## {name} Fold1, {len(found.ranks)} queries with pairs. {found.source}\n")
@@ -178,7 +172,7 @@ def _ranks(train):
 
 def curves():
     """Figure 4: the objective against rounds and against time, beside the paper's steps."""
-    train = part("OHSUMED", 1, "train")
+    (train,) = parts("OHSUMED", 1, "train")
     cases = ({"C": 0.001, "nuclear": 30.0, "coupling": 1000.0}, {"C": 1.0, "nuclear": 10.0, "coupling": 1.0})
     figure, axes = subplots(len(cases), 2)
     print("\n## OHSUMED Fold1: until f is within a share of its least value\n")
@@ -308,7 +302,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=list(PARTS), choices=PARTS)
     for asked in parser.parse_args().parts:
-        if asked != "large" and not SHARED.is_dir():
-            print(f"{asked}: the LETOR data sets are not beside the project")
-            continue
-        PARTS[asked]()
+        if asked == "large" or all(is_here(name, f"{asked} is left out") for name in NAMES):
+            PARTS[asked]()
