@@ -78,6 +78,11 @@ def test_rows_and_columns_may_both_be_settings():
     assert results == (PublishedResult("p", "t", "d", "m", "map", 0.5, None, "y=2, x=1"),)
 
 
+def test_rows_may_be_named_by_several_fields():
+    results = transcribed("data:method map\nd:m 0.5", across="measure", paper="p", table="t")
+    assert results == (PublishedResult("p", "t", "d", "m", "map", 0.5),)
+
+
 def test_a_row_with_a_missing_value_is_an_error():
     with pytest.raises(ValueError, match="zip"):
         transcribed("data a b\none 1", across="method", paper="p", table="t", measure="map")

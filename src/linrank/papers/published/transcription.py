@@ -68,19 +68,21 @@ def transcribed(
 ) -> tuple[PublishedResult, ...]:
     """Read a table: a line of headings, then a line a row, columns apart by blanks.
 
-    The first heading is the field that rows are named by; `across` are the fields of the other headings, joined by
-    colons in both. Values stand as printed: 70.36%, 2^-5, 1,601.6 or 0.4518±0.057; a dash is a figure the paper does
-    not have, and a star adds the note `starred`. `common` are the fields that all figures share.
+    The first heading is the fields that rows are named by; `across` are the fields of the other headings: several of
+    them, and their names, are joined by colons. Values stand as printed: 70.36%, 2^-5, 1,601.6 or 0.4518±0.057; a dash
+    is a figure the paper does not have, and a star adds the note `starred`. `common` are the fields that all figures
+    share.
     """
-    heading, *lines = (line.split() for line in text.strip().splitlines())
+    (rows, *columns), *lines = (line.split() for line in text.strip().splitlines())
     results = []
     for name, *cells in lines:
-        for column, cell in zip(heading[1:], cells, strict=True):
+        for column, cell in zip(columns, cells, strict=True):
             if cell == "-":
                 continue
             printed = cell.rstrip("*")
             value, _, spread = printed.partition("±")
-            labels = [(heading[0], name), *zip(across.split(":"), column.split(":"), strict=True)]
+            labels = list(zip(rows.split(":"), name.split(":"), strict=True))
+            labels += zip(across.split(":"), column.split(":"), strict=True)
             notes = [label for field, label in labels if field == "note"]
             notes += [note, starred if printed != cell else ""]
             results.append(
