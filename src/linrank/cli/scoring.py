@@ -45,8 +45,8 @@ def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_que
 
 def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: bool) -> Namespace:
     """The same arguments, asking for less."""
+    from linrank.reading.column_roles import IfThere
     from linrank.reading.read import format_of
-    from linrank.reading.tables import IfThere
 
     form = arguments.format or format_of(path)
     changed: dict[str, Any] = {"missing": None if form == "linrank" else "keep"}
