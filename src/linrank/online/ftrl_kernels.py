@@ -107,6 +107,16 @@ def _prepare(document_weights, rows, lower, shares, pairs, room):  # type: ignor
     return weight, 0
 
 
+@kernel
+def _open_query(  # type: ignore[no-untyped-def]
+    query, document_weights, query_weights, query_starts, rows, lower, shares, pairs, room
+):
+    """A query's first row and the one after its last, its weight (0 if its pairs have none), and how many are drawn."""
+    first, last, scale = query_starts[query], query_starts[query + 1], query_weights[query]
+    weight, n_drawn = _prepare(document_weights[first:last], rows[first:last], lower[first:last], shares, pairs, room)
+    return first, last, scale if scale * weight != 0.0 else 0.0, n_drawn
+
+
 @summing_kernel
 def _slopes_of_all(document_weights, rows, lower, scale, room):  # type: ignore[no-untyped-def]
     """Scale x the sum of d_i d_j max(0, 1 - (s_i - s_j)) ** 2 over all pairs of one query; its slopes go to `room`.
@@ -212,11 +222,10 @@ def learn_dense(  # type: ignore[no-untyped-def]
     """Learn from the chosen queries, one after the other; `tally` gets their loss and the weight of their pairs."""
     n_features = values.shape[1]
     for turn in range(len(chosen)):
-        first, last = query_starts[chosen[turn]], query_starts[chosen[turn] + 1]
-        scale = query_weights[chosen[turn]]
-        documents, order, below = document_weights[first:last], rows[first:last], lower[first:last]
-        weight, n_drawn = _prepare(documents, order, below, shares[turn], pairs, room)
-        if scale * weight == 0.0:
+        first, last, scale, n_drawn = _open_query(
+            chosen[turn], document_weights, query_weights, query_starts, rows, lower, shares[turn], pairs, room
+        )
+        if scale == 0.0:
             continue
         for i in range(last - first):
             if room[_WANTED, i] != 0.0:
@@ -224,7 +233,7 @@ def learn_dense(  # type: ignore[no-untyped-def]
                 for j in range(n_features):
                     score += values[first + i, j] * weights[j]
                 room[_SCORES, i] = score
-        _slopes(documents, order, below, scale, pairs, n_drawn, tally, room)
+        _slopes(document_weights[first:last], rows[first:last], lower[first:last], scale, pairs, n_drawn, tally, room)
         # Four rows at a time: they are in cache now, and the gradient is read and written a quarter as often.
         whole = (last - first) // 4 * 4
         for i in range(0, whole, 4):
@@ -249,11 +258,10 @@ def learn_sparse(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """`learn_dense` for compressed rows: only the features of a query's rows are read or moved."""
     for turn in range(len(chosen)):
-        first, last = query_starts[chosen[turn]], query_starts[chosen[turn] + 1]
-        scale = query_weights[chosen[turn]]
-        documents, order, below = document_weights[first:last], rows[first:last], lower[first:last]
-        weight, n_drawn = _prepare(documents, order, below, shares[turn], pairs, room)
-        if scale * weight == 0.0:
+        first, last, scale, n_drawn = _open_query(
+            chosen[turn], document_weights, query_weights, query_starts, rows, lower, shares[turn], pairs, room
+        )
+        if scale == 0.0:
             continue
         for i in range(last - first):
             if room[_WANTED, i] != 0.0:
@@ -261,7 +269,7 @@ def learn_sparse(  # type: ignore[no-untyped-def]
                 for entry in range(starts[first + i], starts[first + i + 1]):
                     score += values[entry] * weights[columns[entry]]
                 room[_SCORES, i] = score
-        _slopes(documents, order, below, scale, pairs, n_drawn, tally, room)
+        _slopes(document_weights[first:last], rows[first:last], lower[first:last], scale, pairs, n_drawn, tally, room)
         for i in range(last - first):
             slope = room[_SLOPES, i]
             if slope != 0.0:
