@@ -208,6 +208,7 @@ def say_what_is_read(results: Results) -> None:
 
 def _plan(arguments: Namespace) -> Plan:
     from linrank.experiments.compare import planned
+    from linrank.experiments.comparison import Protocol
 
     names = contender_names(arguments.methods)
     if arguments.methods.strip() == _DEFAULT_METHODS:
@@ -220,13 +221,9 @@ def _plan(arguments: Namespace) -> Plan:
     return planned(
         arguments.data,
         {name: (name, grid) for name, grid in grids.items()},
-        measures=arguments.measures,
-        select=arguments.select,
+        Protocol.of(arguments.measures, arguments.select, arguments.scaling, arguments.fewest, arguments.seed),
         baseline=arguments.baseline,
         n_folds=arguments.folds,
-        scaling=arguments.scaling,
-        fewest=arguments.fewest,
-        random_state=arguments.seed,
         **reading_options(arguments),
     )
 

@@ -65,9 +65,10 @@ def run(arguments: Namespace) -> None:
 def _compare(folder: Path) -> Comparison:
     """Every ranker on the one fold there is, in this process: the sample is small."""
     from linrank.experiments.compare import Comparison, planned
+    from linrank.experiments.comparison import Protocol
     from linrank.experiments.results import Results
 
-    results = Results(folder / "comparison", planned(folder, _METHODS, title="the sample data"))
+    results = Results(folder / "comparison", planned(folder, _METHODS, Protocol(), title="the sample data"))
     return Comparison(results, carry_out(results, 1))
 
 

@@ -23,7 +23,7 @@ from linrank.experiments.folds import Fold, Part, dealt_folds, find_folds
 from linrank.experiments.results import Plan, Results, differences
 from linrank.experiments.running import Watch
 from linrank.experiments.standings import Standing
-from linrank.measures import parse_measure, parse_measures
+from linrank.measures import parse_measures
 from linrank.measures.evaluation import check_measures
 from linrank.model import LinearModel
 from linrank.reading.read import read
@@ -83,19 +83,8 @@ def compare(
     >>> compare(data, {"svm": RankSVM(), "best feature": "single-feature"}, n_folds=3).recommended
     'svm'
     """
-    plan = planned(
-        data,
-        rankers,
-        measures=measures,
-        select=select,
-        baseline=baseline,
-        n_folds=n_folds,
-        scaling=scaling,
-        fewest=fewest,
-        random_state=random_state,
-        title=title,
-        **reading,
-    )
+    protocol = Protocol.of(measures, select, scaling, fewest, random_state)
+    plan = planned(data, rankers, protocol, baseline=baseline, n_folds=n_folds, title=title, **reading)
     results = Results(out, plan)
     failures = results.run(n_processes, progress or _silent)
     refuse_if_nothing_ran(results, failures)
@@ -115,14 +104,10 @@ def refuse_if_nothing_ran(results: Results, failures: Mapping[str, str]) -> None
 def planned(
     data: Any,
     rankers: str | Sequence[str] | Mapping[str, Any],
+    protocol: Protocol,
     *,
-    measures: str | Sequence[str] = DEFAULT_MEASURES,
-    select: str = "ndcg@10",
     baseline: str | None = None,
     n_folds: int = 5,
-    scaling: str = "auto",
-    fewest: bool = False,
-    random_state: int = 0,
     title: str | None = None,
     **reading: Any,
 ) -> Plan:
@@ -130,15 +115,13 @@ def planned(
     contenders = contenders_of(rankers)
     if not contenders:
         raise LinrankError("there is nothing to compare. Pass rankers by name, such as {'svm': RankSVM()}.")
-    listed = measures if isinstance(measures, str) else " ".join(measures)
-    shown, chosen_by = tuple(map(str, parse_measures(listed))), str(parse_measure(select))
     names = [contender.name for contender in contenders]
     if title is None:
         title = Path(data).resolve().name if isinstance(data, str | os.PathLike) else ""
     plan = Plan(
-        tuple(_folds(data, n_folds, random_state, reading)),
+        tuple(_folds(data, n_folds, protocol.seed, reading)),
         contenders,
-        Protocol(shown, chosen_by, scaling, fewest, random_state),
+        protocol,
         baseline or ("ranksvm" if "ranksvm" in names else names[0]),
         title,
     )

@@ -21,7 +21,7 @@ from linrank.errors import LinrankError
 from linrank.experiments.checked import Checked
 from linrank.experiments.contenders import Contender, as_plain, parameters_of
 from linrank.experiments.folds import Fold
-from linrank.measures import evaluate, parse_measure, within_one_standard_error
+from linrank.measures import evaluate, parse_measure, parse_measures, within_one_standard_error
 from linrank.measures.evaluation import check_measures
 
 # Points of a training history that are kept: enough for a picture.
@@ -47,6 +47,12 @@ class Protocol:
     def evaluated(self) -> tuple[str, ...]:
         """All measures there are values of, the one that selects among them."""
         return self.measures if self.select in self.measures else (*self.measures, self.select)
+
+    @classmethod
+    def of(cls, measures: str | Sequence[str], select: str, scaling: str, fewest: bool, seed: int) -> Protocol:
+        """The protocol whose measures are as a user writes them, in any spelling."""
+        listed = parse_measures(measures if isinstance(measures, str) else " ".join(measures))
+        return cls(tuple(map(str, listed)), str(parse_measure(select)), scaling, fewest, seed)
 
     @classmethod
     def from_record(cls, record: Checked) -> Protocol:
