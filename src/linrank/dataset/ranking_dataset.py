@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from linrank.arrays import Vector
+from linrank.dataset.checked_arrays import checked_features, checked_labels, checked_names, checked_weights
 from linrank.dataset.features import Features, as_features, refuse_missing
-from linrank.dataset.frames import column_names, frame_numbers, remedy_for
+from linrank.dataset.frames import column_names
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries, check_folds
-from linrank.dataset.sound_rows import sound_csr
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
@@ -105,7 +105,7 @@ class RankingDataset:
         """
         if feature_names is None:
             feature_names = column_names(X)
-        features = _checked_features(X)
+        features = checked_features(X)
         n_rows = int(features.shape[0])
         if (qid is None) == (group is None):
             raise LinrankError("pass either qid (one value a row) or group (one size a query).")
@@ -118,12 +118,12 @@ class RankingDataset:
             raise LinrankError(f"there are {len(comments)} comments, but {n_rows} rows. Pass one a row.")
         return cls(
             features,
-            _checked_labels(y, n_rows),
+            checked_labels(y, n_rows),
             queries,
-            _checked_names(feature_names, int(features.shape[1])),
+            checked_names(feature_names, int(features.shape[1])),
             comments,
-            _checked_weights(document_weights, n_rows, "document_weights", "row"),
-            _checked_weights(query_weights, queries.n_queries, "query_weights", "query"),
+            checked_weights(document_weights, n_rows, "document_weights", "row"),
+            checked_weights(query_weights, queries.n_queries, "query_weights", "query"),
         )
 
     @classmethod
@@ -383,65 +383,3 @@ def _docid(comment: str) -> str:
         return found[1]
     words = comment.split(maxsplit=1)
     return words[0] if words else ""
-
-
-def _checked_features(X: Any) -> Any:
-    if sparse.issparse(X):
-        matrix = sparse.csr_array(sound_csr(X))
-        return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
-    values = np.asarray(X) if column_names(X) is None else frame_numbers(X)
-    if values.ndim != 2:
-        raise LinrankError(
-            f"features have shape {values.shape}; they must have one row a document and one column each."
-        )
-    if values.dtype in (np.float32, np.float64):
-        return values
-    if values.dtype.kind in "Mmc":
-        raise LinrankError(f"features are of type {values.dtype}, not numbers. {remedy_for(str(values.dtype))}.")
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise LinrankError(f"features must be numbers ({error}). Encode or drop the other columns.") from None
-
-
-def _checked_labels(y: Any, n_rows: int) -> Vector | None:
-    if y is None:
-        return None
-    try:
-        labels = np.ascontiguousarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise LinrankError(f"labels must be numbers ({error}). Map grades to numbers, better ones higher.") from None
-    if labels.shape != (n_rows,):
-        raise LinrankError(f"labels have shape {labels.shape}, but there are {n_rows} rows. Pass one label a row.")
-    if not np.isfinite(labels).all():
-        row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise LinrankError(
-            f"the label in row {row} is {labels[row]}; labels are finite numbers. Drop unjudged rows, or pass y=None "
-            "for data without any label."
-        )
-    return labels
-
-
-def _checked_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    names = tuple(str(name) for name in names)
-    if len(names) != n_features:
-        raise LinrankError(f"there are {len(names)} feature names, but {n_features} features. Pass one name a column.")
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise LinrankError(f"the feature name {twice!r} is given twice; names must differ. Rename one.")
-    return names
-
-
-def _checked_weights(weights: Any, n: int, name: str, each: str) -> Vector | None:
-    if weights is None:
-        return None
-    checked = np.ascontiguousarray(weights, dtype=np.float64)
-    if checked.shape != (n,):
-        raise LinrankError(f"{name} has shape {checked.shape}; it must have one number a {each}, {n} in all.")
-    bad = ~(np.isfinite(checked) & (checked >= 0))
-    if bad.any():
-        place = int(np.flatnonzero(bad)[0])
-        raise LinrankError(f"{name}[{place}] is {checked[place]}; weights are finite and not negative.")
-    return checked
