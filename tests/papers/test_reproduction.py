@@ -20,15 +20,13 @@ CONTENDERS = {
 }
 
 
-def write_folds(folder, n_folds=2, prefix=""):
+def write_folds(folder):
     made, _ = make_ranking(40, 8, n_features=5, levels=(0.5, 0.3, 0.2))
-    for fold in range(1, n_folds + 1):
-        place = folder / f"Fold{fold}" if n_folds > 1 else folder
+    for fold in (1, 2):
+        place = folder / f"Fold{fold}"
         place.mkdir(parents=True)
-        parts = made.split(0.5, 0.25, 0.25, random_state=fold)
-        names = ("train", "valid" if prefix else "vali", "test")
-        for name, part in zip(names, parts, strict=True):
-            write_svmlight(place / f"{prefix}{name}.txt", part)
+        for name, part in zip(("train", "vali", "test"), made.split(0.5, 0.25, 0.25, random_state=fold), strict=True):
+            write_svmlight(place / f"{name}.txt", part)
 
 
 @pytest.fixture(scope="module")
@@ -43,21 +41,9 @@ class TestData:
         not_to_be_had = {"CTR", "CTR-0.1%", "KDD2012b", "KDD2012b-0.025%"}
         assert {result.data for result in published()} - not_to_be_had <= set(DATA)
 
-    @pytest.mark.parametrize(
-        ("name", "folder", "n_folds", "prefix"),
-        [
-            ("TD2003", "Gov/QueryLevelNorm/2003_td_dataset", 5, ""),
-            ("NP2004", "NP2004", 5, ""),
-            ("OHSUMED", "OHSUMED/QueryLevelNorm", 5, ""),
-            ("MSLR-WEB30K", "MSLR-WEB30K", 5, ""),
-            ("Yahoo-LTRC2", "ltrc_yahoo", 1, "set2."),
-        ],
-    )
-    def test_it_is_found_where_its_download_has_it(self, tmp_path, name, folder, n_folds, prefix):
-        write_folds(tmp_path / folder, n_folds, prefix)
-        found = find_data(tmp_path, [name])
-        assert list(found) == [name]
-        assert len(found[name]) == n_folds
+    def test_folds_are_found_in_the_folder_of_the_normalised_features(self, tmp_path):
+        write_folds(tmp_path / "OHSUMED" / "QueryLevelNorm")
+        assert len(find_data(tmp_path, ["OHSUMED"])["OHSUMED"]) == 2
 
     def test_rcv1_is_one_query_of_which_figures_alone_are_drawn(self, tmp_path):
         folder = tmp_path / "RCV1"

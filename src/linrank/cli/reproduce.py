@@ -58,8 +58,12 @@ def run(arguments: Namespace) -> None:
             of_study = Results(out / data / study.name, plan)
             for name, reason in carry_out(of_study, processes(arguments.jobs)).items():
                 console().print(f"{data}, {name} failed: {reason}", style="red")
-            results[data][study.name] = of_study
+            complete = of_study.complete()
+            if complete:
+                held_against = plan.baseline if plan.baseline in complete else complete[0]
+                results[data][study.name] = of_study.against(held_against)
     text = summary(papers, results)
+    out.mkdir(parents=True, exist_ok=True)
     with replacing(out / "reproduction.md") as file:
         file.write(text)
     console().print(text)

@@ -141,7 +141,8 @@ def find_data(root: str | Path, names: Sequence[str] = DATA) -> dict[str, list[F
     for name in names:
         for folder, prefix in LAYOUTS.get(name, ()):
             place = Path(root) / folder
-            if place.is_dir():
+            # Yahoo's two sets share a folder, and one of them may be there alone.
+            if place.is_dir() and any(place.glob(f"{prefix}*")):
                 found[name] = find_folds(place, prefix=prefix)
                 break
     if _ONE_QUERY in names and (rcv1 := _rcv1(Path(root) / _ONE_QUERY)) is not None:
@@ -211,7 +212,10 @@ def summary(papers: Sequence[str], found: Mapping[str, Mapping[str, Results]]) -
     for data, results in found.items():
         for study in STUDIES[:2]:
             if study.name in results:
-                parts += [f"## {data}, {study.name}", markdown(results[study.name], _SHOWN).rstrip()]
+                of_study = results[study.name]
+                evaluated = of_study.plan.protocol.evaluated()
+                shown = [measure for measure in _SHOWN if measure in evaluated]
+                parts += [f"## {data}, {study.name}", markdown(of_study, shown or evaluated).rstrip()]
     for paper in papers:
         texts = [
             f"### {heading}\n\n{text}"
@@ -278,20 +282,21 @@ def _our_values(printed: PublishedResult, results: Results) -> list[float]:
     if len(of_method) < len(results.plan.folds):
         return []
     if printed.measure in ("rank", "n_queries"):
-        return [] if printed.method != "ranksvm-hinge" else [_analysed(printed, results, of_method[0])]
-    values = [_value(printed.measure, result) for result in of_method]
+        values = [] if printed.method != "ranksvm-hinge" else [_analysed(printed, results, of_method[0])]
+    else:
+        values = [_value(printed.measure, result) for result in of_method]
     return [value for value in values if value is not None]
 
 
-def _analysed(printed: PublishedResult, results: Results, result: JobResult) -> float:
+def _analysed(printed: PublishedResult, results: Results, result: JobResult) -> float | None:
     """Xu et al.'s analysis of the first fold: the rank of a query's dual variables, or how many are of low rank."""
     train = results.plan.folds[0].train.load()
     parameters = {"C": result.chosen["C"], "loss": "hinge"}
     found = low_rank(LinearModel(np.asarray(result.weights), train.names, parameters=parameters), train)
     if printed.measure == "n_queries":
         return float(np.count_nonzero(found.shares(90.0) <= 0.1))
-    qid = _SETTING.findall(printed.note)[0][1]
-    return float(found.ranks[[str(query) for query in found.query_ids].index(qid)])
+    ranks = dict(zip(map(str, found.query_ids), found.ranks, strict=True))
+    return ranks.get(_SETTING.findall(printed.note)[0][1])
 
 
 def _value(measure: str, result: JobResult) -> float | None:

@@ -29,6 +29,8 @@ def ndcg_by_cutoff(
     if on_folds is None or not (shown := [method for method in methods if method in on_folds.complete()]):
         return None
     cutoffs = [k for k in range(1, 11) if f"{measure}@{k}" in on_folds.plan.protocol.evaluated()]
+    if not cutoffs:
+        return None
     means = {standing.method: standing.means for standing in on_folds.standings()}
 
     def drawing(figure: Any) -> None:

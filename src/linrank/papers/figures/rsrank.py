@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from linrank.drawing import OURS, THEIRS, draw
 from linrank.experiments.folds import Fold
 from linrank.experiments.results import Results
@@ -35,10 +37,15 @@ def against_truncation(
     on_folds = results.get("five folds")
     if on_folds is None or "rsrank" not in on_folds.complete():
         return None
-    tried = [result.tried for result in on_folds.of("rsrank")]
-    strengths = [candidate["settings"]["l1"] for candidate in tried[0]]
-    means = [sum(fold[place]["validation"] for fold in tried) / len(tried) for place in range(len(strengths))]
-    sizes = [sum(fold[place]["n_features"] for fold in tried) / len(tried) for place in range(len(strengths))]
+    folds_tried = [
+        {one["settings"]["l1"]: one for one in result.tried if one["validation"] is not None}
+        for result in on_folds.of("rsrank")
+    ]
+    strengths = sorted(set[float].intersection(*map(set, folds_tried)))
+    means, sizes = (
+        [np.mean([of_fold[l1][value] for of_fold in folds_tried]) for l1 in strengths]
+        for value in ("validation", "n_features")
+    )
 
     def drawing(figure: Any) -> None:
         left, right = figure.subplots(1, 2)
