@@ -209,7 +209,10 @@ def hostile_content() -> ReportContent:
         HOSTILE,
         ((HOSTILE, HOSTILE),),
         Leaderboard(
-            (HOSTILE,), HOSTILE, (LeaderboardRow(HOSTILE, {HOSTILE: 0.5}, HOSTILE, HOSTILE, {HOSTILE: 0.1}),), HOSTILE
+            (HOSTILE,),
+            HOSTILE,
+            (LeaderboardRow(HOSTILE, {HOSTILE: 0.5}, HOSTILE, HOSTILE, {HOSTILE: 0.1}, remarks=(HOSTILE,)),),
+            HOSTILE,
         ),
         FeatureCurve(HOSTILE, (CurvePoint(1, 0.5, {HOSTILE: 1.0}, measures={HOSTILE: 0.5}),), cost_unit=HOSTILE),
         Weights(HOSTILE, (WeightRow(HOSTILE, 1.0, 1.0),), HOSTILE),

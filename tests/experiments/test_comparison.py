@@ -128,7 +128,7 @@ class TestChoice:
         mixed = replace(RANKSVM, grid={"C": [-1.0, 1.0]})
         result = run_job(Job(plan.folds[0], mixed, PROTOCOL))
         assert [one["settings"] for one in result.tried] == [{"C": 1.0}]
-        assert any("passed over" in warning for warning in result.warnings)
+        assert "C=-1.0" in result.passed_over[0]
         with pytest.raises(LinrankError, match=r"C=-1\.0"):
             run_job(Job(plan.folds[0], replace(RANKSVM, grid={"C": [-1.0]}), PROTOCOL))
 

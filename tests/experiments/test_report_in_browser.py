@@ -62,6 +62,15 @@ def test_a_ranker_without_a_value_stands_last_either_way(driver, tmp_path):
         assert page.attributes(".leaderboard tbody tr", "data-name")[-1] == rows[0].name
 
 
+def test_what_must_be_known_of_a_ranker_is_marked_and_stands_below_the_table(driver, tmp_path):
+    board = sample().leaderboard
+    remarks = ("C = 16 is the largest value tried in 4 of 5 folds", "while choosing, 3 of 9 trainings stopped")
+    rows = (replace(board.rows[0], remarks=remarks), *board.rows[1:])
+    page = opened(driver, tmp_path, replace(sample(), leaderboard=replace(board, rows=rows)))
+    assert page.texts(".leaderboard .remarked") == ["†"]
+    assert f"† {rows[0].name}: {remarks[0]}; {remarks[1]}." in page.texts("#leaderboard .remark")
+
+
 def test_the_slider_shows_the_model_of_each_size(page):
     from selenium.webdriver.common.keys import Keys
 

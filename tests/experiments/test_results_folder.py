@@ -73,7 +73,7 @@ def test_a_folder_that_names_code_is_refused_and_the_code_is_not_loaded(folder, 
 
 def test_a_folder_of_an_earlier_form_is_refused(folder):
     rewritten(folder / "comparison.json", lambda record: record.pop("schema_version"))
-    with pytest.raises(DataFormatError, match="schema version None; this linrank reads 2"):
+    with pytest.raises(DataFormatError, match="schema version None; this linrank reads 3"):
         Results.open(folder)
 
 
@@ -139,6 +139,13 @@ def test_whatever_is_wrong_in_a_file_is_refused_with_its_name_and_nothing_else_g
             n_refused += said is not None
             assert said is None or file in said or "has not been run" in said, (where, wrong)
     assert n_refused > 200
+
+
+@pytest.mark.parametrize("wrong", [[], "x", {}, {"class": "a", "source": "b", "settings": {"C": 1}}, 3])
+def test_words_on_an_own_estimator_are_words(folder, wrong):
+    rewritten(folder / "comparison.json", lambda record: record["contenders"][0].update(own=wrong))
+    with pytest.raises(DataFormatError, match=r"contenders\[0\]\.own"):
+        Results.open(folder)
 
 
 def test_results_of_other_queries_are_not_compared(folder):

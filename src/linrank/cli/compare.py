@@ -63,7 +63,7 @@ def parser() -> ArgumentParser:
         action="append",
         default=[],
         metavar="METHOD.NAME=V,V,…",
-        help="choose a setting among these values instead; may be given several times",
+        help="choose a setting among these values alone; may be given several times",
     )
     made.add_argument("--jobs", type=int, metavar="N", help="processes at a time; seconds are cleanest with 1 (all)")
     made.add_argument("--print", choices=_FORMATS, default="terminal", help="in which form (terminal)")
@@ -134,11 +134,11 @@ def show(comparison: Comparison, form: str = "terminal") -> None:
             for m in measures
         )
         of = f"{standing.n_features:.3g} of {standing.n_features_of}"
-        shown.add_row(standing.method, *cells, of, f"{standing.seconds:.3g}")
+        shown.add_row(standing.marked, *cells, of, f"{standing.seconds:.3g}")
     console().print(shown)
     console().print(tables.footnote(results), style="dim")
-    for note in results.notes():
-        console().print(f"  {note}", style="dim", markup=False)
+    for line in tables.remark_lines(comparison.leaderboard):
+        console().print(line, markup=False)
 
 
 def show_answer(comparison: Comparison, page: Path | None) -> None:

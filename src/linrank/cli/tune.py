@@ -17,8 +17,6 @@ from linrank.errors import naming
 if TYPE_CHECKING:
     from linrank.estimators.rank_svm_cv import RankSVMCV
 
-_DEFAULT_RANGE = "2^-15..2^10"
-
 
 def parser() -> ArgumentParser:
     made = verb_parser(
@@ -36,9 +34,8 @@ def parser() -> ArgumentParser:
     made.add_argument(
         "--range",
         type=_range,
-        default=_DEFAULT_RANGE,
         metavar="Cs",
-        help=f"2^a..2^b, or values by commas ({_DEFAULT_RANGE})",
+        help="2^a..2^b, or values by commas (2^-15..2^10, and on while the best is at an end)",
     )
     made.add_argument("--validate", metavar="DATA", help="choose on this data, in place of cross-validation")
     made.add_argument("--cv", type=int, default=5, metavar="N", help="folds of whole queries (5)")
@@ -90,6 +87,7 @@ def run(arguments: Namespace) -> None:
     started = time.perf_counter()
     ranker.fit(train_scaled, eval_set=vali_scaled)
     summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
+    summary |= {"remarks": list(ranker.remarks_)} if ranker.remarks_ else {}
     summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
     model = to_model(ranker, train, scaling, summary, C=ranker.C_)
     with place_of(out) as place:
@@ -107,6 +105,8 @@ def _show_choice(ranker: RankSVMCV, arguments: Namespace) -> None:
     for C, mean, error in zip(ranker.Cs_, ranker.mean_measure_, ranker.standard_error_, strict=True):
         shown.add_row(f"{C:g}", f"{mean:.4f}", f"{error:.4f}", "chosen" if ranker.C_ == C else "")
     console().print(shown)
+    for remark in ranker.remarks_:
+        console().print(f"{remark[:1].upper()}{remark[1:]}.", markup=False)
 
 
 def _range(text: str) -> list[float]:

@@ -15,9 +15,10 @@ from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
-from linrank.estimators.choosing import best_strength
+from linrank.estimators.choosing import Choice, best_strength
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.rank_svm import RankSVM
+from linrank.estimators.searching import Edge, Tried, beyond, edges_of, unfinished_said
 from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
 from linrank.measures import Measure, parse_measure
@@ -25,6 +26,7 @@ from linrank.model import LinearModel
 from linrank.solvers.choice import solver_for
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
+from linrank.solvers.solution import Solution
 
 
 @with_settings
@@ -36,8 +38,8 @@ class RankSVMCV(RankSVM):
 
     Parameters
     ----------
-    Cs : sequence of float, default=2^-15 ... 2^10
-        To choose from.
+    Cs : sequence of float, optional
+        To choose from; 2^-15 ... 2^10 unless given, and then on by twos, six at most, while the choice is at an end.
     cv : int
         Folds, of whole queries.
     one_se : bool
@@ -56,9 +58,12 @@ class RankSVMCV(RankSVM):
         The measure of each held-out query for each C (NaN where the measure skips it).
     mean_measure_, standard_error_ : ndarray of shape (n_Cs,)
         Over queries.
+    remarks_ : tuple of str
+        What must be known of the choice: that C is the largest or smallest value tried, that trainings on the way
+        stopped before they converged.
     """
 
-    Cs: Sequence[float] = DEFAULT_CS
+    Cs: Sequence[float] | None = None
     _: KW_ONLY
     cv: int = 5
     one_se: bool = False
@@ -69,25 +74,52 @@ class RankSVMCV(RankSVM):
     warm_start: bool = fixed(False)
 
     def _check(self) -> None:
-        Cs = np.asarray(self.Cs, dtype=np.float64)
+        Cs = self._grid()
         if Cs.ndim != 1 or len(Cs) == 0 or not (np.isfinite(Cs).all() and (Cs > 0).all()):
             raise LinrankError(f"Cs={self.Cs}; use one or more positive numbers.")
         super()._check()
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
-        Cs = np.sort(np.asarray(self.Cs, dtype=np.float64))
-        measure = parse_measure(self.measure)
+        self._n_trainings = self._n_unfinished = 0
+        Cs = np.sort(self._grid())
         with self._executor() as executor:
-            if validation:
-                self.measures_ = self._measure_path(dataset, validation[-1], Cs, measure, executor)
-            else:
-                self.measures_ = self._cross_validate(dataset, Cs, measure, executor)
-            chosen = best_strength(Cs, self.measures_, one_se=self.one_se)
-            self.Cs_, self.C_ = Cs, float(Cs[chosen.number])
+            measures = self._measured(dataset, validation, Cs, executor)
+            chosen = best_strength(Cs, measures, one_se=self.one_se)
+            while (further := self._beyond(Cs, chosen)) is not None:
+                place = int(np.searchsorted(Cs, further))
+                row = self._measured(dataset, validation, np.array([further]), executor)
+                Cs, measures = np.insert(Cs, place, further), np.insert(measures, place, row, axis=0)
+                chosen = best_strength(Cs, measures, one_se=self.one_se)
+            self.measures_, self.Cs_, self.C_ = measures, Cs, float(Cs[chosen.number])
             self.mean_measure_, self.standard_error_ = chosen.means, chosen.errors
+            self.remarks_ = self._remarks(Cs, chosen)
             objective = self._objective(dataset, executor).with_C(self.C_)
             solution = self._solve(objective, None, watcher(self.progress))
         self._finish(solution)
+
+    def _grid(self) -> Vector:
+        return np.asarray(DEFAULT_CS if self.Cs is None else self.Cs, dtype=np.float64)
+
+    def _beyond(self, Cs: Vector, chosen: Choice) -> float | None:
+        """The next C beyond the end that the choice is at; none of those that the user lists."""
+        if self.Cs is not None:
+            return None
+        return next((beyond(edge, DEFAULT_CS, Cs.tolist()) for edge in _edges(Cs, chosen)), None)
+
+    def _remarks(self, Cs: Vector, chosen: Choice) -> tuple[str, ...]:
+        said = [edge.said() for edge in _edges(Cs, chosen)]
+        if self._n_unfinished:
+            said.append(unfinished_said(self._n_unfinished, self._n_trainings))
+        return tuple(said)
+
+    def _measured(
+        self, dataset: RankingDataset, validation: list[RankingDataset], Cs: Vector, executor: Threads
+    ) -> NDArray[np.float64]:
+        """The measure of each query that decides, for each C."""
+        measure = parse_measure(self.measure)
+        if validation:
+            return self._measure_path(dataset, validation[-1], Cs, measure, executor)
+        return self._cross_validate(dataset, Cs, measure, executor)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The trained weights as a `LinearModel`, with the C that was chosen."""
@@ -117,15 +149,19 @@ class RankSVMCV(RankSVM):
     def _measure_path(
         self, train: RankingDataset, test: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
     ) -> NDArray[np.float64]:
-        scores = (scores_of(test.features, weights) for weights in self._path(train, Cs, executor))
-        return np.array([measure.per_query(of_C, test) for of_C in scores])
+        measures = []
+        for solution in self._path(train, Cs, executor):
+            measures.append(measure.per_query(scores_of(test.features, solution.weights), test))
+            self._n_trainings += 1
+            self._n_unfinished += not solution.converged
+        return np.array(measures)
 
-    def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Vector]:
+    def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Solution]:
         objective = self._objective(dataset, executor).with_C(float(Cs[0]))
         solver = solver_for(objective, self.solver, **self._limits())
         if isinstance(solver, NewtonCG):
             for step in regularization_path(objective, Cs.tolist(), solver=solver):
-                yield step.solution.weights
+                yield step.solution
             return
         weights = None
         for C in Cs.tolist():
@@ -133,4 +169,11 @@ class RankSVMCV(RankSVM):
             if solution.interrupted:
                 raise KeyboardInterrupt
             weights = solution.weights
-            yield weights
+            yield solution
+
+
+def _edges(Cs: Vector, chosen: Choice) -> list[Edge]:
+    if np.isnan(chosen.means).any():
+        return []
+    tried = [Tried({"C": C}, mean) for C, mean in zip(Cs.tolist(), chosen.means.tolist(), strict=True)]
+    return list(edges_of({"C": float(Cs[chosen.number])}, tried))

@@ -307,8 +307,9 @@ class Comparison:
                 f"{standing.means[m]:.4f}{tables.spread_of(standing, m)}{tables.sign_of(standing, m)}" for m in measures
             ]
             cells += [f"{standing.n_features:.3g} of {standing.n_features_of}", f"{standing.seconds:.3g}"]
-            name = html.escape(standing.method)
+            name = html.escape(standing.marked)
             shown = f"<b>{name}</b>" if standing.method == self.recommended else name
             rows.append(f"<tr><td>{shown}</td>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-        said = html.escape(tables.footnote(self.results))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table><p>{said}</p>"
+        said = [tables.footnote(self.results), *tables.remark_lines(self.leaderboard)]
+        below = "".join(f"<p>{html.escape(line)}</p>" for line in said)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{below}"

@@ -7,17 +7,20 @@ import inspect
 import json
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import SCALINGS, scaled, scaling_named
 from linrank.errors import LinrankError
+from linrank.estimators.searching import Tried
 from linrank.experiments.checked import Checked
 from linrank.experiments.contenders import Contender, as_plain, parameters_of
 from linrank.experiments.folds import Fold
@@ -108,7 +111,8 @@ class JobResult:
     key: str
     chosen: Mapping[str, Any]
     tried: Sequence[Mapping[str, Any]]
-    """Settings, mean of the selecting measure on the validation part, and number of features of each candidate."""
+    """Each candidate's settings, mean of the selecting measure on the validation part, number of features, and whether
+    its training converged."""
     seconds: float
     """Of one fit with the chosen settings, from nothing."""
     seconds_in_all: float
@@ -123,6 +127,7 @@ class JobResult:
     history: Sequence[tuple[float, float]]
     fingerprints: Mapping[str, str]
     warnings: Sequence[str]
+    """Of the training with the chosen settings; that it did not converge is said by `unfinished`."""
     job: Mapping[str, Any]
     scaling: str = "none"
     """How the features were scaled, where the protocol leaves that to the data."""
@@ -130,6 +135,10 @@ class JobResult:
     """The names of the features with the largest weights, as the method saw them."""
     scores: Sequence[float] = ()
     """Of the test part's documents, in the order of its rows."""
+    unfinished: str | None = None
+    """Why the training with the chosen settings stopped before it converged, if it did."""
+    passed_over: Sequence[str] = ()
+    """Why candidates were refused."""
 
     @classmethod
     def from_record(cls, record: Checked, job: Job) -> JobResult:
@@ -161,6 +170,8 @@ class JobResult:
             "job": {name: inner.value for name, inner in record.field("job").items()},
             "scaling": record.field("scaling").text(),
             "strongest": record.field("strongest").texts(),
+            "unfinished": record.field("unfinished").optional_text(),
+            "passed_over": record.field("passed_over").texts(),
         }
         return cls(**known)
 
@@ -174,6 +185,7 @@ def _tried(record: Checked) -> dict[str, Any]:
         "settings": {name: value.plain() for name, value in record.field("settings").items()},
         "validation": _value(record.field("validation")),
         "n_features": record.field("n_features").count(),
+        "converged": record.field("converged").flag(),
     }
 
 
@@ -199,13 +211,13 @@ def run_job(job: Job) -> JobResult:
     with job.fold.train.naming():
         scaling = scaling_named(job.protocol.scaling, train)
     seen, watched = scaled(train, scaling), scaled(vali, scaling)
-    with job.fold.train.naming(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        tried = _search(job, seen, watched)
+    with job.fold.train.naming():
+        tried, passed_over = _search(job, seen, watched)
         place = _choice(tried, fewest=job.protocol.fewest)
-        before = time.perf_counter()
         made = made_for(job.contender, job.protocol, job.n_threads, **tried[place].settings)
-        ranker = fitted(job.contender.name, made, seen, watched)
+        before = time.perf_counter()
+        with _listening() as heard:
+            ranker = fitted(job.contender.name, made, seen, watched)
         seconds = time.perf_counter() - before
     test = job.fold.test.load().with_columns(train.names, job.fold.test.path)
     scores = predicted(ranker, scaled(test, scaling))
@@ -230,12 +242,34 @@ def run_job(job: Job) -> JobResult:
         None if weights is None else weights.tolist(),
         _thinned_history(ranker),
         {"train": train.fingerprint(), "vali": vali.fingerprint(), "test": test.fingerprint()},
-        sorted({str(one.message) for one in caught}),
+        heard.others,
         job.record(),
         "none" if scaling is None else scaling.kind,
         [] if weights is None else _strongest(weights, train.names),
         scores.tolist(),
+        heard.unfinished,
+        passed_over,
     )
+
+
+@dataclass
+class _Heard:
+    """What a training warned of: that it did not converge, and anything else."""
+
+    unfinished: str | None = None
+    others: Sequence[str] = ()
+
+
+@contextmanager
+def _listening() -> Iterator[_Heard]:
+    """Keep the warnings of a training; they are there when it has ended."""
+    heard = _Heard()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield heard
+    unfinished = [str(one.message) for one in caught if issubclass(one.category, ConvergenceWarning)]
+    heard.unfinished = unfinished[0] if unfinished else None
+    heard.others = sorted({str(one.message) for one in caught if not issubclass(one.category, ConvergenceWarning)})
 
 
 @dataclass(frozen=True)
@@ -244,38 +278,63 @@ class _Candidate:
     per_query: Vector
     mean: float
     n_features: int
+    converged: bool = True
+
+    def as_tried(self) -> Tried:
+        return Tried(self.settings, None if np.isnan(self.mean) else self.mean)
 
     def as_record(self) -> dict[str, Any]:
-        mean = None if np.isnan(self.mean) else self.mean
-        return {"settings": as_plain(self.settings), "validation": mean, "n_features": self.n_features}
+        return {
+            "settings": as_plain(self.settings),
+            "validation": self.as_tried().mean,
+            "n_features": self.n_features,
+            "converged": self.converged,
+        }
 
 
-def _search(job: Job, train: RankingDataset, vali: RankingDataset) -> list[_Candidate]:
+def _search(job: Job, train: RankingDataset, vali: RankingDataset) -> tuple[list[_Candidate], list[str]]:
     """Fit every candidate, each from where the last ended if the method can, and measure it on the validation part.
 
-    Settings that the method refuses on this data, such as a rate that diverges, are passed over with a warning.
+    Settings that the method refuses on this data, such as a rate that diverges, are passed over; the reasons come
+    second.
     """
     measure = parse_measure(job.protocol.select)
     ranker = made_for(job.contender, job.protocol, job.n_threads)
     if "warm_start" in parameters_of(ranker):
         ranker.set_params(warm_start=True)
-    tried = []
-    refused: LinrankError | None = None
-    for settings in job.contender.candidates():
+    tried: list[_Candidate] = []
+    refused: list[LinrankError] = []
+    for settings in _settings_to_try(job, tried):
         if settings:
             ranker.set_params(**settings)
         try:
-            fitted(job.contender.name, ranker, train, vali)
+            with _listening() as heard:
+                scores = predicted(fitted(job.contender.name, ranker, train, vali), vali)
         except LinrankError as error:
-            refused = error
-            warnings.warn(f"settings were passed over: {error}", UserWarning, stacklevel=2)
+            refused.append(error)
             continue
-        evaluation = evaluate(predicted(ranker, vali), vali, [measure], n_threads=job.n_threads)
+        evaluation = evaluate(scores, vali, [measure], n_threads=job.n_threads)
         n_features = _number_of_features(ranker, train.n_features)
-        tried.append(_Candidate(settings, evaluation.per_query[measure], evaluation.mean[measure], n_features))
-    if not tried and refused is not None:
-        raise refused
-    return tried
+        of_queries, mean = evaluation.per_query[measure], evaluation.mean[measure]
+        tried.append(_Candidate(settings, of_queries, mean, n_features, heard.unfinished is None))
+    if not tried and refused:
+        raise refused[0]
+    return tried, [str(error) for error in refused]
+
+
+def _settings_to_try(job: Job, tried: Sequence[_Candidate]) -> Iterator[dict[str, Any]]:
+    """The contender's grid, then what lies beyond an end of it while the choice among those `tried` is there."""
+    asked = []
+    for settings in job.contender.candidates():
+        asked.append(settings)
+        yield settings
+    while tried:
+        chosen = tried[_choice(tried, fewest=job.protocol.fewest)].settings
+        further = job.contender.beyond(chosen, [one.as_tried() for one in tried], asked)
+        if further is None:
+            return
+        asked.append(further)
+        yield further
 
 
 def _choice(tried: Sequence[_Candidate], *, fewest: bool) -> int:

@@ -74,7 +74,7 @@ def comparison_content(comparison: Comparison) -> ReportContent:
         weights=weights,
         queries=queries,
         training=training,
-        notes=(*results.notes(), *(["Documents are left out. " + missing["documents"]] if tests is None else [])),
+        notes=("Documents are left out. " + missing["documents"],) if tests is None else (),
         missing=missing,
     )
 
@@ -133,6 +133,7 @@ def _leaderboard(comparison: Comparison, model: LinearModel | None) -> Leaderboa
             described=described(linear, model) if standing.method == linear else "",
             model_features=None if model is None or standing.method != linear else int(np.count_nonzero(model.weights)),
             best_linear=standing.method == linear != recommended,
+            remarks=standing.remarks,
         )
         for standing in standings
     )

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS, contender_names
+from linrank.estimators.searching import Tried, beyond, edges_of, widens
 from linrank.experiments.checked import Checked, check_file_name
 
 
@@ -33,6 +34,8 @@ class Contender:
     what: str = ""
     """A line that says what it minimises, for readers."""
     own: Any = None
+    widens: tuple[str, ...] = ()
+    """The settings whose values go on beyond an end of the grid while the choice is there."""
 
     def make(self, **chosen: Any) -> Any:
         """The estimator, not trained, with the fixed settings and some chosen ones."""
@@ -53,6 +56,19 @@ class Contender:
         """Every combination of the grid, the last setting changing fastest."""
         for values in itertools.product(*self.grid.values()):
             yield dict(zip(self.grid, values, strict=True))
+
+    def beyond(
+        self, chosen: Mapping[str, Any], tried: Sequence[Tried], asked: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any] | None:
+        """What to try next, beyond an end of the grid that the choice is at; None where there is nothing more."""
+        for edge in edges_of(chosen, tried):
+            if edge.setting in self.widens:
+                value = beyond(edge, self.grid[edge.setting], (one[edge.setting] for one in asked))
+                further = {**chosen, edge.setting: value}
+                # What was refused is not asked for again.
+                if value is not None and further not in asked:
+                    return further
+        return None
 
     def check(self) -> None:
         """Refuse what the ranker does not have, before any work."""
@@ -84,6 +100,7 @@ class Contender:
             "method": self.method,
             "settings": as_plain(self.settings),
             "grid": as_plain(self.grid),
+            "widens": list(self.widens),
             "own": None if self.own is None else _told(self.own),
         }
 
@@ -97,7 +114,16 @@ class Contender:
         settings = {setting: value.plain() for setting, value in record.field("settings").items()}
         if method is not None and method not in METHODS:
             record.field("method").refuse(f"is {method!r}, which is no method of linrank")
-        return cls(name, method, settings, grid, what, own.get(name) if method is None else None)
+        if record.field("own").value is not None:
+            for part in ("class", "source"):
+                record.field("own").field(part).text()
+            for _, told in record.field("own").field("settings").items():  # noqa: PERF102 - no dictionary
+                told.text()
+        widening = tuple(record.field("widens").texts())
+        for setting in widening:
+            if not widens(grid.get(setting, ())):
+                record.field("widens").refuse(f"names {setting!r}, whose values do not go on")
+        return cls(name, method, settings, grid, what, own.get(name) if method is None else None, widening)
 
 
 def contender(name: str, **settings: Any) -> Contender:
@@ -106,7 +132,7 @@ def contender(name: str, **settings: Any) -> Contender:
         raise LinrankError(f"there is no method {name!r}; there are {', '.join(METHODS)}.")
     method = METHODS[name]
     grid = {setting: values for setting, values in method.grid.items() if setting not in settings}
-    return Contender(name, name, settings, grid, method.formula)
+    return Contender(name, name, settings, grid, method.formula, widens=_widening(grid))
 
 
 def contenders_of(rankers: str | Sequence[str] | Mapping[str, Any]) -> tuple[Contender, ...]:
@@ -126,10 +152,17 @@ def _named(name: str, given: Any) -> Contender:
         raise LinrankError(f"{name!r}: pass (ranker, grid), the grid as a dictionary such as {{'C': [0.1, 1.0]}}.")
     if isinstance(ranker, str):
         known = contender(ranker)
-        return Contender(name, ranker, {}, {**known.grid, **(grid or {})}, known.what)
+        own_values = grid or {}
+        widening = tuple(setting for setting in known.widens if setting not in own_values)
+        return Contender(name, ranker, {}, {**known.grid, **own_values}, known.what, widens=widening)
     if isinstance(ranker, type):
         raise LinrankError(f"{name!r} is a class; pass an object, {ranker.__name__}(…).")
     return Contender(name, None, {}, grid or {}, str(getattr(ranker, "objective", "")), ranker)
+
+
+def _widening(grid: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
+    """The settings of a method's own grid that go on by themselves; values that a user lists are all there are."""
+    return tuple(setting for setting, values in grid.items() if widens(values))
 
 
 def parameters_of(ranker: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from linrank.experiments.standings import Standing, sparsest_near_best, standing
 from linrank.files import replacing
 
 FORMAT = "linrank-comparison"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _PLAN = "comparison.json"
 _SCORES = ".scores.npy"
 
@@ -212,19 +212,6 @@ class Results:
         said = self.plan.protocol.scaling
         kinds = list(dict.fromkeys(result.scaling for result in self.of(self.plan.baseline)))
         return said if kinds == [said] else f"{said}: {' and '.join(kinds)}"
-
-    def notes(self) -> list[str]:
-        """What a reader should know: warnings during training, method by method."""
-        said = []
-        for method in self.complete():
-            kinds = [
-                {"a fit did not converge" if "converge" in warning else warning for warning in result.warnings}
-                for result in self.of(method)
-            ]
-            for kind in sorted(set().union(*kinds)):
-                count = sum(kind in of_fold for of_fold in kinds)
-                said.append(f"{method}: {kind} ({count} of {len(kinds)} folds)")
-        return said
 
     def scores(self, method: str, fold: str) -> Vector:
         """The scores of a fold's test documents, in the order of its rows."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linrank.errors import LinrankError
+from linrank.experiments.remarks import MARK, remarks_of
 from linrank.measures import bootstrap_interval, holm, randomisation_test, within_one_standard_error
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ class Standing:
     n_features: float
     n_features_of: int
     is_linear: bool
+    remarks: tuple[str, ...] = ()
+    """What must be known of its trainings and its choices: one sentence each."""
+
+    @property
+    def marked(self) -> str:
+        """The method, with a mark where there is something to know of it."""
+        return f"{self.method} {MARK}" if self.remarks else self.method
 
 
 def standings(results: Results, baseline: str, measures: Sequence[str]) -> list[Standing]:
@@ -65,6 +73,7 @@ def standings(results: Results, baseline: str, measures: Sequence[str]) -> list[
                 float(np.mean([result.n_features for result in of_method])),
                 of_method[0].n_features_of,
                 all(result.weights is not None for result in of_method),
+                remarks_of(of_method),
             )
         )
     return sorted(made, key=lambda standing: -standing.means[select])

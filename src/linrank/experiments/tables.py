@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from linrank.experiments.remarks import MARK
 from linrank.experiments.results import Results
 from linrank.experiments.standings import Standing
 from linrank.measures import SIGNIFICANT
 
 TEST = "randomisation test, Holm"
 _PM = r"\pm"
+_DAGGER = r"$^{\dagger}$"
 
 
 def sign_of(standing: Standing, measure: str) -> str:
@@ -40,6 +42,11 @@ def footnote(results: Results) -> str:
     )
 
 
+def remark_lines(standings: Sequence[Standing]) -> list[str]:
+    """What is to be known of the methods that have a mark, a line each."""
+    return [f"{MARK} {one.method}: {'; '.join(one.remarks)}." for one in standings if one.remarks]
+
+
 def markdown(results: Results, measures: Sequence[str] | None = None) -> str:
     """A Markdown table of all measures or some, the best value of each in bold, and what it means below it."""
     measures = measures or results.plan.protocol.evaluated()
@@ -55,11 +62,12 @@ def markdown(results: Results, measures: Sequence[str] | None = None) -> str:
             for m in measures
         ]
         lines.append(
-            f"| {_markdown_text(standing.method)} | "
+            f"| {_markdown_text(standing.marked)} | "
             + " | ".join(cells)
             + f" | {_features(standing)} | {_seconds(standing)} |"
         )
-    return "\n".join([*lines, "", footnote(results)]) + "\n"
+    below = [f"- {_markdown_text(line)}" for line in remark_lines(standings)]
+    return "\n".join([*lines, "", footnote(results), *(["", *below] if below else [])]) + "\n"
 
 
 def latex(results: Results) -> str:
@@ -80,11 +88,12 @@ def latex(results: Results) -> str:
             value = rf"\mathbf{{{value}}}" if _is_best(standing, standings, m) else value
             cells.append(f"${value}{signs[sign_of(standing, m)]}{spread_of(standing, m, _PM)}$")
         lines.append(
-            f"{_latex_text(standing.method)} & "
+            f"{_latex_text(standing.method)}{_DAGGER if standing.remarks else ''} & "
             + " & ".join(cells)
             + f" & {_features(standing)} & {_seconds(standing)} \\\\"
         )
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {footnote(results)}"]) + "\n"
+    below = [f"% {' '.join(line.split())}" for line in (footnote(results), *remark_lines(standings))]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *below]) + "\n"
 
 
 def csv_text(results: Results) -> str:
@@ -93,7 +102,7 @@ def csv_text(results: Results) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     of_measures = [column for m in measures for column in (m, f"{m} deviation", f"{m} difference", f"{m} p")]
-    others = ["interval low", "interval high", "features", "of features", "seconds"]
+    others = ["interval low", "interval high", "features", "of features", "seconds", "remarks"]
     writer.writerow(["method", *of_measures, *others])
     for s in results.standings():
         values = [
@@ -101,7 +110,9 @@ def csv_text(results: Results) -> str:
             for m in measures
             for value in (s.means[m], s.deviations[m], s.difference_of[m], s.p_of_measures.get(m, ""))
         ]
-        writer.writerow([s.method, *values, *s.interval, s.n_features, s.n_features_of, s.seconds])
+        writer.writerow(
+            [s.method, *values, *s.interval, s.n_features, s.n_features_of, s.seconds, "; ".join(s.remarks)]
+        )
     return out.getvalue()
 
 
@@ -116,7 +127,8 @@ def record(results: Results) -> dict[str, Any]:
         "folds_of_methods": {
             method: [
                 {"fold": r.fold, "chosen": r.chosen, "means": r.means, "seconds": r.seconds, "n_features": r.n_features,
-                 "per_query": r.per_query, "qids": r.qids, "weights": r.weights, "fingerprints": r.fingerprints}
+                 "per_query": r.per_query, "qids": r.qids, "weights": r.weights, "fingerprints": r.fingerprints,
+                 "unfinished": r.unfinished, "passed_over": r.passed_over, "warnings": r.warnings}
                 for r in results.of(method)
             ]
             for method in results.complete()

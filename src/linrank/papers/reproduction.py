@@ -273,7 +273,7 @@ def _contender(name: str, contenders: Mapping[str, Contender]) -> Contender | No
     for text in settings:
         setting, _, value = text.partition("=")
         fixed[setting] = int(value) if setting in ("rank", "n_trees") else float(value)
-    return replace(base, name=name, settings={**_HELD.get(method, {}), **fixed}, grid={})
+    return replace(base, name=name, settings={**_HELD.get(method, {}), **fixed}, grid={}, widens=())
 
 
 def _our_values(printed: PublishedResult, results: Results) -> list[float]:

@@ -52,6 +52,8 @@ class LeaderboardRow:
         Features with a weight in the model that was trained on everything.
     best_linear : bool
         Whether it is the linear one to use, where the recommended one is not linear.
+    remarks : tuple of str
+        What must be known of its training and of how its settings were chosen, a sentence each.
     """
 
     name: str
@@ -71,6 +73,7 @@ class LeaderboardRow:
     described: str = ""
     model_features: int | None = None
     best_linear: bool = False
+    remarks: tuple[str, ...] = ()
 
     @property
     def differs(self) -> bool:

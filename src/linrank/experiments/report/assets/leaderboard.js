@@ -6,6 +6,8 @@ const MARKS = {
   even: ["\u25CB", "not significantly different"],
 };
 
+const REMARKED = "\u2020";
+
 function markOf(row, level) {
   if (row.p_value === null || row.difference === null) return null;
   if (row.p_value > level) return "even";
@@ -57,6 +59,7 @@ function rankerCell(row) {
     "th",
     { scope: "row", role: "rowheader" },
     html("span", { class: "name" }, row.name),
+    row.remarks.length > 0 && html("span", { class: "remarked" }, REMARKED),
     row.recommended && html("span", { class: "tag" }, "recommended"),
     row.best_linear && html("span", { class: "tag" }, "best linear"),
     row.uses && html("small", {}, row.uses),
@@ -174,6 +177,9 @@ function drawLeaderboard(place, board) {
       ),
     ),
     remark(legendOf(board)),
+    ...rows
+      .filter((row) => row.remarks.length > 0)
+      .map((row) => remark(`${REMARKED} ${row.name}: ${row.remarks.join("; ")}.`)),
   );
 }
 
