@@ -57,6 +57,7 @@ def test_names_alone_are_methods_of_the_catalogue(data):
         ({"a": (RankSVM(), {"C": 1.0})}, "choose C among a list"),
         ({"a": (RankSVM(), [1.0])}, "the grid as a dictionary"),
         ({"a": (RankSVM(), {"C": [RankSVM()]})}, "C cannot be chosen among RankSVMs"),
+        ({"a": ("ranksvm", {"C": [1.0, "much"]})}, "a: C='much' is text; use a number"),
         ({"a": "nonsense"}, "there is no method 'nonsense'"),
         ({}, "nothing to compare"),
         ({"a/b": RankSVM()}, "'a/b' cannot name a ranker"),

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS, contender_names
 from linrank.estimators.searching import Tried, beyond, edges_of, widens
+from linrank.estimators.settings import check_kinds
 from linrank.experiments.checked import Checked, check_file_name
 
 
@@ -92,6 +93,14 @@ class Contender:
                         f"{self.name}: {name} cannot be chosen among {type(value).__name__}s, only among numbers and "
                         "text, which results can tell. Pass each as a ranker of its own."
                     )
+                if self.method is not None:
+                    self._check_kind(name, value)
+
+    def _check_kind(self, setting: str, value: Any) -> None:
+        try:
+            check_kinds(self.make(**{setting: value}))
+        except LinrankError as error:
+            raise LinrankError(f"{self.name}: {error}") from None
 
     def record(self) -> dict[str, Any]:
         """Everything its results depend on; of an own estimator words that tell it from others, and name no code."""
