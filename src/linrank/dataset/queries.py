@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,21 @@ class Queries:
             return np.zeros(0, dtype=np.int64)
         grouped = np.concatenate([np.arange(self.starts[q], self.starts[q + 1]) for q in chosen])
         return grouped if self.order is None else self.order[grouped]
+
+    def drawn(self, seed: int) -> Offsets:
+        """The queries in an order drawn by the seed and their ids, not by the order they are in.
+
+        It goes by a hash of the seed and the id as text: the number 7 and the text "7" are drawn alike, anywhere.
+        """
+        hashes = [hashlib.blake2b(f"{seed} {_text(value)}".encode(), digest_size=8).digest() for value in self.ids]
+        return np.array(sorted(range(self.n_queries), key=hashes.__getitem__), dtype=np.int64)
+
+    def dealt(self, n_parts: int, seed: int) -> Offsets:
+        """The part, of `n_parts` whose numbers of queries differ by one at most, that each query is dealt into."""
+        parts = np.empty(self.n_queries, dtype=np.int64)
+        # In runs of the drawn order: one query more or less moves few of the others.
+        parts[self.drawn(seed)] = np.arange(self.n_queries) * n_parts // max(1, self.n_queries)
+        return parts
 
     @classmethod
     def from_ids(cls, qid: Any) -> Queries:
@@ -140,6 +156,15 @@ def check_folds(said: str, n_folds: int, n_queries: int) -> None:
         )
     if not 2 <= n_folds <= n_queries:
         raise LinrankError(f"{said} folds of {n_queries} queries; use from 2 to the number of queries.")
+
+
+def _text(value: Any) -> str:
+    """What an id is called: tables make numbers with a point of whole ones, and files text of both."""
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def _missing_rows(ids: NDArray[Any]) -> NDArray[np.bool_]:

@@ -270,7 +270,10 @@ class RankingDataset:
         )
 
     def split(self, *shares: float, random_state: int = 0) -> tuple[RankingDataset, ...]:
-        """Split at random by query into parts of the given shares, never cutting a query: `split(0.8, 0.2)`."""
+        """Split at random by query into parts of the given shares, never cutting a query: `split(0.8, 0.2)`.
+
+        Which queries are in which part is drawn by the seed and the queries' ids, not by their order.
+        """
         total = sum(shares)
         if not shares or min(shares) <= 0 or not np.isfinite(total):
             raise LinrankError(f"shares {shares} must be positive numbers, such as split(0.8, 0.2).")
@@ -278,14 +281,14 @@ class RankingDataset:
             if self.n_queries == 1:
                 raise LinrankError("one query cannot be split: queries are never cut. Use data with more of them.")
             raise LinrankError(f"{self.n_queries} queries cannot be split into {len(shares)} parts; use fewer parts.")
-        shuffled = np.random.default_rng(random_state).permutation(self.n_queries)
+        shuffled = self.queries.drawn(random_state)
         bounds = np.round(np.cumsum((0.0, *shares)) / total * self.n_queries).astype(np.int64)
         return tuple(self.subset(np.sort(shuffled[a:b])) for a, b in pairwise(bounds))
 
     def folds(self, n_folds: int, random_state: int = 0) -> Iterator[tuple[RankingDataset, RankingDataset]]:
-        """Yield (train, test) for each of `n_folds` parts of the queries."""
+        """Yield (train, test) for each of `n_folds` parts of the queries, dealt by the seed and the queries' ids."""
         check_folds(str(n_folds), n_folds, self.n_queries)
-        part = np.random.default_rng(random_state).permutation(self.n_queries) % n_folds
+        part = self.queries.dealt(n_folds, random_state)
         for fold in range(n_folds):
             yield self.subset(part != fold), self.subset(part == fold)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,9 @@ def best_strength(
     if n_queries == 0:
         unknown = np.full(len(strengths), np.nan)
         return Choice(int(np.argmin(np.abs(np.log(strengths)))), unknown, unknown)
-    means, errors = values.mean(axis=1), values.std(axis=1) / np.sqrt(max(1, n_queries - 1))
+    # Summed exactly, so that the order of the queries makes no difference.
+    means = np.array([math.fsum(row) / n_queries for row in values.tolist()])
+    errors = values.std(axis=1) / np.sqrt(max(1, n_queries - 1))
     best = int(np.argmax(means))
     if one_se:
         near = np.flatnonzero(means >= means[best] - errors[best])

@@ -14,7 +14,9 @@ from linrank.errors import LinrankError
 
 
 class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
-    """Split documents into folds of whole queries, at random.
+    """Split documents into folds of whole queries, at random: by a hash of the seed and the query's id.
+
+    So a query is in the same fold in whatever order the rows are, and in every program.
 
     For `GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`, with scikit-learn's metadata routing enabled: only
     then do the rankers get their folds' query ids too.
@@ -46,8 +48,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
             raise LinrankError("QueryKFold needs to know the queries. Pass qid, or groups.")
         queries = Queries.from_ids(ids)
         check_folds(f"n_splits={self.n_splits}", self.n_splits, queries.n_queries)
-        fold_of = np.random.default_rng(self.random_state).permutation(queries.n_queries) % self.n_splits
-        fold_of_rows = fold_of[queries.of_rows()]
+        fold_of_rows = queries.dealt(self.n_splits, self.random_state)[queries.of_rows()]
         for fold in range(self.n_splits):
             yield np.flatnonzero(fold_of_rows != fold), np.flatnonzero(fold_of_rows == fold)
 

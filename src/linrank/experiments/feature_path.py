@@ -261,11 +261,11 @@ def stability(
     A share of `n_resamples` for each feature; `settings` are those of `feature_path`.
     """
     counts = np.zeros(dataset.n_features)
-    rng = np.random.default_rng(random_state)
+    rng, order = np.random.default_rng(random_state), dataset.queries.drawn(random_state)
     n_queries = dataset.n_queries
     for _ in range(n_resamples):
         # Drawing queries again is weighing them by how often they came: no copy of the data.
-        drawn = np.bincount(rng.integers(0, n_queries, size=n_queries), minlength=n_queries).astype(np.float64)
+        drawn = np.bincount(order[rng.integers(0, n_queries, size=n_queries)], minlength=n_queries).astype(np.float64)
         weighted = replace(dataset, query_weights=drawn)
         path = feature_path(weighted, None, max_features=max_features, relaxed=False, **settings)
         fitting = [step for step in path.steps if step.n_features <= max_features]

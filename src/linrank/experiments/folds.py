@@ -32,7 +32,7 @@ _OPTIONS = ("format", "missing", "dtype", "zero_based", "n_features", "layout", 
 @dataclass(frozen=True)
 class Part:
     """Some queries of a file, or of data in memory, whose path is then "": all of them, or those of `numbers` when they
-    are dealt at random into `of` parts.
+    are dealt into `of` parts by the seed and their ids.
     """
 
     path: str
@@ -47,7 +47,7 @@ class Part:
         whole = self._whole()
         if not self.numbers:
             return whole
-        dealt = np.random.default_rng(self.seed).permutation(whole.n_queries) % self.of
+        dealt = whole.queries.dealt(self.of, self.seed)
         return whole.subset(np.isin(dealt, self.numbers))
 
     def refuse_missing(self) -> None:
@@ -76,6 +76,7 @@ class Part:
             "numbers": list(self.numbers),
             "of": self.of,
             "seed": self.seed,
+            "dealt": "by id",
             "options": {name: _plain(value) for name, value in sorted(self.options.items())},
         }
 
@@ -156,9 +157,9 @@ def find_folds(place: str | Path, *, n_folds: int = 5, seed: int = 0, prefix: st
     """The folds of a folder laid out as LETOR, MSLR or Yahoo's are, or of one file split by query.
 
     A folder has Fold1, Fold2, … with train, vali and test files each, perhaps inside QueryLevelNorm, or just the three
-    files. One file's queries are dealt at random into `n_folds` parts, and each fold trains on all but two, chooses on
-    one and tests on one, turn by turn, as LETOR's do. `prefix` is what file names begin with, as Yahoo's do with
-    `set1.`; `options` are those of `read`.
+    files. One file's queries are dealt by the seed and their ids into `n_folds` parts, and each fold trains on all but
+    two, chooses on one and tests on one, turn by turn, as LETOR's do. `prefix` is what file names begin with, as
+    Yahoo's do with `set1.`; `options` are those of `read`.
     """
     place = Path(place)
     options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}

@@ -151,10 +151,10 @@ def weight_resamples(
     weights_on: Callable[[RankingDataset], Vector], data: RankingDataset, n_resamples: int, random_state: int
 ) -> NDArray[np.float64]:
     """The weights when as many queries as there are are drawn with replacement, once a row."""
-    rng = np.random.default_rng(random_state)
+    rng, order = np.random.default_rng(random_state), data.queries.drawn(random_state)
     drawn = []
     for _ in range(n_resamples):
-        part = with_repeats(data, rng.integers(data.n_queries, size=data.n_queries))
+        part = with_repeats(data, order[rng.integers(data.n_queries, size=data.n_queries)])
         with warnings.catch_warnings():
             # What is to be said of the training was said of that on all the data.
             warnings.simplefilter("ignore")
