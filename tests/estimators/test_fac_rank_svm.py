@@ -1,6 +1,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrank import LinrankError, QueryKFold, RankSVM, make_ranking
 from linrank.estimators.fac_rank_svm import FacRankSVM
-from linrank.measures import MAP
+from linrank.measures import MAP, NDCG
 
 DATA, _ = make_ranking(60, 20, 10)
 X, Y, QID = DATA.features, DATA.labels, DATA.qid
@@ -172,3 +173,22 @@ def test_ctrl_c_returns_at_once_and_leaves_the_last_point():
     """)
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert result.stdout.startswith("interrupted after 2 True"), result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e3, 1e5, "of each its own"])
+def test_it_ranks_in_any_units(scale):
+    made, _ = make_ranking(40, 15, 8, random_state=2)
+    own = 10.0 ** np.random.default_rng(0).uniform(-6, 5, 8)
+    data = replace(made, features=made.features * (own if scale == "of each its own" else scale))
+    best = (NDCG @ 10).mean(RankSVM().fit(made).predict(made), made)
+    model = FacRankSVM().fit(data)
+    assert (NDCG @ 10).mean(model.predict(data), data) >= best - 0.03
+    assert model.solution_.converged
+    # The gap is that of the features as they were divided.
+    weights, divided = model.coef_ * model.units_, data.features / model.units_
+    hinge = hinge_objective(weights, model.C, divided, data.labels, data.qid)
+    assert model.gap_ == pytest.approx(model.objective_ + hinge, rel=1e-6)
+
+
+def test_features_in_usual_units_are_left_as_they_are():
+    assert (FacRankSVM(max_iter=2, tol=0.0).fit(X, Y, qid=QID).units_ == 1.0).all()

@@ -5,16 +5,23 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from linrank.arrays import Vector
+from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import ColumnScaling, scaled
 from linrank.duals.factored_dual import FactoredDual, FactoredObjective
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_count, check_limits, check_positive
 from linrank.executors.local import Threads
+from linrank.objective.least_squares import Centring
 from linrank.solvers.solution import Iteration, Solution, Watch
+
+# Features whose spreads within queries all lie between these are left as they are: LETOR's do.
+_LEAST_SPREAD, _LARGEST_SPREAD = 1 / 16, 64.0
 
 
 @with_settings
@@ -26,6 +33,10 @@ class FacRankSVM(MinimizingRanker):
     label. Without the factors, and with any a_ij from 0 to C, that is the dual of
     `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j))`. O(l rank) an epoch for l documents; no pair is listed. The objective is
     not convex: what is found is a point that no small step improves.
+
+    Where features are in very different units that point may rank no better than chance, or take thousands of epochs.
+    So where the spread within queries of any feature is beyond 1/16 to 64, each is divided by the power of two next to
+    its spread, `units_`; the formula is then that of the divided features, and `coef_` is for features as they are.
 
     Parameters
     ----------
@@ -43,11 +54,13 @@ class FacRankSVM(MinimizingRanker):
 
     Attributes
     ----------
+    units_ : ndarray of shape (n_features,)
+        What each feature was divided by; 1 where their units will do.
     objective_ : float
         The formula above, which is negative; as far below zero as the hinge objective is above, at the best.
     gap_ : float
-        `objective_` plus the hinge objective at `coef_`: a certified bound on what either is above its least value,
-        low rank or not. It does not go to zero: the rest is what the low rank costs.
+        `objective_` plus the hinge objective at `coef_ * units_`: a certified bound on what either is above its least
+        value, low rank or not. It does not go to zero: the rest is what the low rank costs.
     history_ : tuple of Iteration
         Their `gap` is the share of the objective by which the epoch lowered it.
     eval_history_ : list of list of float
@@ -87,17 +100,38 @@ class FacRankSVM(MinimizingRanker):
         check_limits(self, all_iterations="take all of max_iter epochs")
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> FactoredObjective:  # noqa: ARG002 - one thread
+        self.units_ = _units(dataset)
+        if (self.units_ != 1.0).any():
+            # Powers of two round nothing.
+            dataset = scaled(dataset, ColumnScaling("standard", np.zeros_like(self.units_), self.units_))
         return FactoredObjective.of(dataset, float(self.C), int(self.rank))
 
     def _solve(self, objective: FactoredObjective, start: Vector | None, watch: Watch | None) -> Solution:  # noqa: ARG002
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return FactoredDual(**self._limits(), seed=seed).minimize(objective, watch=watch)
+        units = self.units_
+        folding = None if watch is None else lambda line, weights: watch(line, weights / units)
+        solution = FactoredDual(**self._limits(), seed=seed).minimize(objective, watch=folding)
+        return replace(solution, weights=solution.weights / units)
 
     def _at_best(self, solution: Solution, line: Iteration, weights: Vector, objective: FactoredObjective) -> Solution:
-        return replace(solution.at(line, weights), certified_gap=objective.gap(weights, line.value))
+        return replace(solution.at(line, weights), certified_gap=objective.gap(weights * self.units_, line.value))
 
     def _remedy(self, solution: Solution) -> str:
         return (
             f"the last epoch lowered the objective by {solution.history[-1].gap:.1e} of it. "
             "Lower C, or raise max_iter or tol."
         )
+
+
+def _units(dataset: RankingDataset) -> Vector:
+    """What to divide each feature by: the power of two next to its spread within queries, or 1 where all will do."""
+    squares, mass = np.zeros(dataset.n_features), 0.0
+    for block in cut_into_blocks(dataset):
+        within = Centring(block, by_pair=False)
+        squares += within.hessian_diagonal()
+        mass += float(block.query_weights @ within.masses())
+    spreads = np.sqrt(squares / (mass or 1.0))
+    varying = spreads[spreads > 0.0]
+    if ((varying >= _LEAST_SPREAD) & (varying <= _LARGEST_SPREAD)).all():
+        return np.ones(dataset.n_features)
+    return np.exp2(np.round(np.log2(np.where(spreads > 0.0, spreads, 1.0))))
