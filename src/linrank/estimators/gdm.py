@@ -27,6 +27,10 @@ class HeavyBallRanker(LeastSquaresRanker, metaclass=ABCMeta):
 
     Attributes
     ----------
+    coef_ : ndarray of shape (n_features,)
+        Of the last step where it converged, and otherwise of the lowest `objective_` met: momentum overshoots.
+    n_iter_ : int
+        Steps, those after the lowest point too.
     learning_rate_, momentum_ : float
         Of the last steps.
     """

@@ -140,6 +140,8 @@ class HeavyBall:
     - a step whose curvature, step.(change of gradient) / |step|², is less than kappa_n: kappa_n is too large.
 
     A descent that diverges grows along the first eigenvector, and so measures kappa_1 itself.
+
+    One that ends before it has converged returns the lowest point met, which need not be the last.
     """
 
     momentum: float | None = None
@@ -166,6 +168,9 @@ class HeavyBall:
             ended = {"message": "interrupted", "interrupted": True}
         solution = journal.solution(**ended)
         assert descent is not None, "without a point, the journal raises"
+        if not solution.converged:
+            # Momentum overshoots: an unfinished descent may have been lower before.
+            solution = descent.at_its_lowest(solution)
         return HeavyBallSolution(**vars(solution), eigenvalues=descent.eigenvalues, rates=descent.rates)
 
     def _estimate(self, point: EvaluatedPoint) -> Eigenvalues:
@@ -194,9 +199,6 @@ class HeavyBall:
             if stop:
                 break
             descent.go_on()
-        # Momentum overshoots: an unfinished descent may have been lower before.
-        if descent.return_to_best():
-            descent.note(journal, 0)
         return {"message": stop}
 
 
@@ -224,11 +226,10 @@ class _Descent:
             point.weights, point.value, norm, gap=gap, certified_gap=gap, inner=products, step=self.rates.step
         )
 
-    def return_to_best(self) -> bool:
-        """Go to the lowest point met; whether it is another one."""
-        moved = self._best is not self.point
-        self.point = self._best
-        return moved
+    def at_its_lowest(self, solution: Solution) -> Solution:
+        """The run as if it had ended at the lowest point met; the steps beyond are counted all the same."""
+        lines = [line for line in solution.history if line.value == self._best.value]
+        return solution.at(lines[0], self._best.weights) if lines else solution
 
     def at_the_limit(self) -> bool:
         """Whether the gradient is no longer than its own rounding errors."""
