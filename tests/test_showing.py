@@ -10,7 +10,9 @@ import pytest
 
 import linrank
 from linrank import LinearModel, LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
+from linrank.cli.show import certificate_in_words
 from linrank.named_weights import NamedWeights
+from linrank.showing import above_minimum
 
 WIDE = 10_000
 
@@ -133,3 +135,38 @@ def test_what_is_not_installed_is_named(data, path, monkeypatch):
     for make in (data.to_frame, path.to_frame, NamedWeights(["a"], np.ones(1)).to_series):
         with pytest.raises(LinrankError, match=r"needs pandas, .* pip install 'linrank\[pandas\]'"):
             make()
+
+
+@pytest.mark.parametrize(
+    ("value", "gap", "words"),
+    [
+        (100.0, 0.3, "at most 0.3 % above its minimum"),
+        (100.0, 50.0, "at most 1e+02 % above its minimum"),
+        (2e4, 1e-5, "at its minimum to 9 digits"),
+        (5.0, 0.0, "at its minimum to 15 digits"),
+        (0.0, 0.0, "at its minimum"),
+        (-8.0, 2.0, "at most 20 % above its minimum"),
+        (3.0, 900.0, None),
+        (3.0, 3.0, None),
+        (3.0, np.inf, None),
+        (3.0, None, None),
+        (0.0, 1.0, None),
+    ],
+)
+def test_a_bound_is_told_in_words_where_it_says_something(value, gap, words):
+    assert above_minimum(value, gap) == words
+
+
+def test_a_vacuous_bound_is_nowhere_printed():
+    """On features in large units |gradient|² / 2 is a true bound, and far above the objective."""
+    data, _ = make_ranking(30, 10, 4)
+    data = replace(data, features=1e4 * data.features)
+    ranker = RankSVM(C=1.0, tol=1e-3).fit(data)
+    assert ranker.gap_ > ranker.objective_
+    assert "minimum" not in repr(ranker.solution_)
+    summary = {"objective": ranker.objective_, "certified_gap": ranker.gap_, "estimated_gap": 1e-4 * ranker.objective_}
+    assert certificate_in_words(summary) == (
+        "not certified: the bound that is known is larger than the objective itself; by the solver's estimate it is "
+        "at most 0.01 % above its minimum"
+    )
+    assert "gap unknown" in str(replace(ranker.history_[0], gap=3e2))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import TypeAlias
 
 Rows: TypeAlias = Sequence[Sequence[str]]
+
+# A smaller share of an objective is told in digits, a larger one in percent.
+_SHARE_IN_DIGITS = 1e-6
 
 
 def text_table(rows: Rows) -> str:
@@ -31,6 +35,20 @@ def html_table(rows: Rows, caption: str) -> str:
     head, *body = rows
     lines = "".join(line(row, "td") for row in body)
     return f"<p>{escape(caption)}</p><table><thead>{line(head, 'th')}</thead><tbody>{lines}</tbody></table>"
+
+
+def above_minimum(value: float, gap: float | None) -> str | None:
+    """How far an objective is above its minimum, in words, from a bound on the difference; None where it says nothing.
+
+    A bound that is no smaller than the objective itself says nothing: objectives are sums of what is not negative.
+    """
+    if gap is None or not gap < abs(value):
+        return "at its minimum" if value == gap == 0.0 else None
+    # Of the least that the minimum can be.
+    share = gap / abs(value - gap)
+    if share < _SHARE_IN_DIGITS:
+        return f"at its minimum to {min(15, int(-math.log10(share))) if share > 0.0 else 15} digits"
+    return f"at most {100.0 * share:.2g} % above its minimum"
 
 
 def shown(number: float) -> str:

@@ -40,7 +40,7 @@ def test_a_trained_model_is_shown(run, verb):
         "scaling         standard",
         "missing values  refused",
         "converged",
-        "certified to be within",
+        "certified       the objective is at",
         f"{model.trained_at}, by linrank {model.linrank_version}",
         model.data_fingerprint,
         f"{model.training['pairs']:,} pairs of 300 documents, 30 queries",

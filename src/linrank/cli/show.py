@@ -10,9 +10,10 @@ from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.inputs import place_to_read
 from linrank.cli.outputs import check_files
 from linrank.errors import LinrankError
+from linrank.showing import above_minimum
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from linrank.model import LinearModel
 
@@ -151,11 +152,9 @@ def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
         yield "training", f"{ended}: {message}" if message else ended
     value, gap = training.get("objective"), training.get("certified_gap")
     if value is not None:
-        closeness = ""
-        if gap is not None:
-            share = gap / max(abs(value), 1e-300)
-            closeness = f", certified to be within {share:.1e} of the least there is"
-        yield "objective", f"{value:.10g}{closeness}"
+        yield "objective", f"{value:.10g}"
+    if value is not None and gap is not None:
+        yield "certified", certificate_in_words(training)
     if "pairs" in training:
         counts = counted(training["pairs"], "pair"), counted(training["documents"], "document")
         queries = counted(training["queries"], "query", "queries")
@@ -165,6 +164,17 @@ def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
     others = {name: value for name, value in training.items() if name not in told}
     if others:
         yield "record", ", ".join(f"{name}={_short(value)}" for name, value in others.items())
+
+
+def certificate_in_words(training: Mapping[str, Any]) -> str:
+    """What a model's `certified_gap` proves of its objective, and where it proves nothing, what the solver thinks."""
+    value, gap = training["objective"], training["certified_gap"]
+    proved = above_minimum(value, gap)
+    if proved is not None:
+        return f"the objective is {proved}"
+    estimate = above_minimum(value, training.get("estimated_gap"))
+    thought = "" if estimate is None else f"; by the solver's estimate it is {estimate}"
+    return f"not certified: the bound that is known is larger than the objective itself{thought}"
 
 
 def _short(value: Any) -> str:

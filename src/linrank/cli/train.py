@@ -16,7 +16,7 @@ from linrank.cli.methods import (
     make_ranker,
 )
 from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
-from linrank.cli.show import largest_weights
+from linrank.cli.show import certificate_in_words, largest_weights
 from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
 
@@ -191,8 +191,7 @@ def show_training(
     if "objective" in summary:
         print_(f"  objective     {summary['objective']:.10g}    {summary.get('message', '')}".rstrip())
         if "certified_gap" in summary:
-            share = summary["certified_gap"] / max(summary["objective"], 1e-300)
-            print_(f"  certified     within {share:.1e} of the least value")
+            print_(f"  certified     {certificate_in_words(summary)}")
     if "gradient_norm" in summary:
         print_(f"  |gradient|    {summary['gradient_norm']:.3e}")
     print_(f"  features      {summary['features_used']} of {model.n_features} have a weight")

@@ -30,8 +30,8 @@ _PLAIN_WIDTH, _PLAIN_SHRINK, _LEAST_PLAIN_WIDTH = 0.5, 0.3, 1e-4
 # The step in alpha is solved until what is left of it is this share of the last gap, and less where f then rises.
 _SHARE, _LEAST_SHARE = 1e-4, 1e-16
 _FIRST_SHARE = 1e-6
-# A rise of f within its rounding is none; where no step lowers it any more, the gap should be no more than this share.
-_ROUNDING, _CLOSE = 1e-12, 1e-6
+# A rise of f within its rounding is none.
+_ROUNDING = 1e-12
 # Groups of queries that threads take; the number is the same whatever the number of threads.
 _MOST_GROUPS = 32
 
@@ -126,9 +126,7 @@ class NuclearDual:
                     # A plain step from the best alphas cannot rise: they must be found more exactly.
                     share *= _SHARE
                     if share < _LEAST_SHARE:
-                        return journal.solution(
-                            "no step lowers the objective: the limit of float64", converged=gap <= _CLOSE * abs(value)
-                        )
+                        return journal.solution("no step lowers the objective: the limit of float64")
                 speed = 1.0
                 work.step_back()
                 continue

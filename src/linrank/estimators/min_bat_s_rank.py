@@ -70,7 +70,8 @@ class MinBatSRank(LinearRanker):
     batch_pairs : int
         A batch is this many pairs of a query, drawn with replacement; by default it is all of them.
     shuffle : bool
-        Whether `fit` takes the queries in a new random order in each pass.
+        Whether `fit` takes the queries in a new random order in each pass. The order given counts all the same: it is
+        what is shuffled, and an online method learns something else from another order.
     random_state : int, RandomState or None
         Seeds the shuffling and the drawing of pairs.
     progress : callable

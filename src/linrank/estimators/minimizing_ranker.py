@@ -18,6 +18,7 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import Penalty, WeightPenalty
 from linrank.objective.remote_data import place
+from linrank.showing import above_minimum
 from linrank.solvers.choice import solver_for
 from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.wanted_weights import with_wanted
@@ -144,7 +145,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
 
     def _remedy(self, solution: Solution) -> str:
         """What is known of an unfinished solution, and what to do."""
-        return f"f - min f is about {solution.estimated_gap:.1e} of {solution.value:.6e}. Raise max_iter, or tol."
+        return f"{how_far(solution)}. Raise max_iter, or tol."
 
     def _limits(self) -> dict[str, Any]:
         """When a solver gives up, and what it stops at where that was said."""
@@ -156,3 +157,12 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         if self.tol is not None:
             limits["tolerance"] = self.tol
         return limits
+
+
+def how_far(solution: Solution) -> str:
+    """What is known of an objective that is not at its minimum."""
+    for known, gap in (("", solution.certified_gap), (" by the solver's estimate", solution.estimated_gap)):
+        above = above_minimum(solution.value, gap)
+        if above is not None:
+            return f"the objective is {above}{known}"
+    return "how far the objective is from its minimum is not known"

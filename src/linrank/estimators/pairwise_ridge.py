@@ -17,7 +17,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.choosing import best_strength
 from linrank.estimators.declaring import fixed, with_settings
-from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.minimizing_ranker import MinimizingRanker, how_far
 from linrank.estimators.settings import check_choice, check_limits, check_positive
 from linrank.estimators.watching import watcher
 from linrank.measures import Judgements, Measure, parse_measure
@@ -79,10 +79,7 @@ class LeastSquaresRanker(MinimizingRanker, metaclass=ABCMeta):
         return self._with_wanted(L2(float(self.gamma)))
 
     def _remedy(self, solution: Solution) -> str:
-        return (
-            f"F - min F is at most {solution.certified_gap:.1e} and F is {solution.value:.6e}. "
-            "Put the features on one scale, or raise max_iter, gamma or tol."
-        )
+        return f"{how_far(solution)}. Put the features on one scale, or raise max_iter, gamma or tol."
 
 
 def check_gamma(name: str, gamma: float) -> None:

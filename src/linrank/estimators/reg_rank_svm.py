@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 
 from linrank.duals.nuclear_dual import NuclearDual, NuclearSolution
 from linrank.estimators.declaring import with_settings
-from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.minimizing_ranker import MinimizingRanker, how_far
 from linrank.estimators.settings import check_limits, check_not_negative, check_positive
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge
@@ -121,4 +121,4 @@ class RegRankSVM(MinimizingRanker):
         super()._finish(solution)
 
     def _remedy(self, solution: Solution) -> str:
-        return f"the gap is {solution.history[-1].gap:.1e} of f. Raise max_iter or tol, or lower coupling."
+        return f"{how_far(solution)}. Raise max_iter or tol, or lower coupling."

@@ -28,7 +28,8 @@ class SampledPairSGD(LinearRanker):
     Lowers `l2 w.w / 2 + mean of max(0, 1 - w.(x_i - x_j))` over the weights w; the mean is over the pairs of documents
     of one query of which the first has the higher label. Step t draws one pair, in constant time, and moves w by a rate
     of 1 / (l2 t) down its slope (Pegasos). A step costs the same for data of any size, and touches only the features of
-    its two rows. It takes `steps` steps and stops; it need not be at the minimum then.
+    its two rows. It takes `steps` steps and stops; it need not be at the minimum then. Pairs are drawn by
+    their places: rows in another order are another draw.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from linrank.estimators.declaring import with_settings
-from linrank.estimators.minimizing_ranker import MinimizingRanker
+from linrank.estimators.minimizing_ranker import MinimizingRanker, how_far
 from linrank.estimators.settings import check_limits, check_positive
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -45,7 +45,7 @@ class BatchSparseRanker(MinimizingRanker, metaclass=ABCMeta):
         return SquaredHinge()
 
     def _remedy(self, solution: Solution) -> str:
-        return f"{solution.history[-1].gap:.1e} was reached and tol={self.tol:g} asked for. Raise max_iter, or tol."
+        return f"{how_far(solution)}, and tol={self.tol:g} was asked for. Raise max_iter, or tol."
 
 
 @with_settings

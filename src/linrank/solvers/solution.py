@@ -12,6 +12,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.errors import left_float64
 from linrank.objective.objective import EvaluatedPoint
+from linrank.showing import above_minimum
 
 # Values that differ by a smaller share may be equal: sums of many terms, each right to 1e-16.
 _ROUNDING = 1e-13
@@ -33,11 +34,13 @@ class Iteration:
     """The share of the Newton step, or the trust region's ratio of steps, that led here."""
     seconds: float
     certified_gap: float = np.inf
-    """A bound on f - min f, where one is known."""
+    """A bound on f - min f, where one is known; one above f itself says nothing."""
 
     def __str__(self) -> str:
+        # A gap of all of f or more tells nothing.
+        gap = f"{self.gap:.1e}" if self.gap < 1.0 else "unknown"
         return (
-            f"iter {self.number:3d}  f {self.value:.6e}  gap {self.gap:.1e}  |g| {self.gradient_norm:.1e}  "
+            f"iter {self.number:3d}  f {self.value:.6e}  gap {gap:7s}  |g| {self.gradient_norm:.1e}  "
             f"CG {self.inner:3d}  step {self.step:.2f}"
         )
 
@@ -64,6 +67,7 @@ class Solution:
     """Steps taken; the history has a line for the first point too."""
     inner_iterations: int
     converged: bool
+    """Whether the solver's rule holds to its tolerance, or the gap is within the rounding of f."""
     interrupted: bool
     message: str
     history: tuple[Iteration, ...]
@@ -81,9 +85,9 @@ class Solution:
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
-        bound = f", at most {self.certified_gap:.1e} above the least" if np.isfinite(self.certified_gap) else ""
+        known = above_minimum(self.value, self.certified_gap)
         return (
-            f"Solution({state}: {self.message}; f {self.value:.6e}{bound}, "
+            f"Solution({state}: {self.message}; f {self.value:.6e}{'' if known is None else f', {known}'}, "
             f"{self.iterations} iterations, {np.count_nonzero(self.weights)} of {len(self.weights)} weights not 0)"
         )
 
@@ -144,15 +148,18 @@ class Journal:
             point.weights, point.value, norm, gap=gap, certified_gap=certified, inner=inner, step=step, shown=shown
         )
 
-    def stalled(self, point: EvaluatedPoint, least: Vector, *, gap: float = np.inf) -> Solution:
+    def stalled(self, point: EvaluatedPoint, least: Vector, *, gap: float = np.inf, rounding: float = 0.0) -> Solution:
         """What is known where no step lowers the objective.
 
-        That is the limit of float64, and so the minimum, where what is left of the gradient, `least`, is within the
-        rounding of its sums, or the gap, the point's own or a smaller `gap`, is within that of the value. Anywhere else
-        it is a failure.
+        It has converged where the gap, the point's own or a smaller `gap`, is within the rounding of the value. Where
+        the gap is within its own `rounding`, or what is left of the gradient, `least`, within that of its sums, float64
+        allows no more, and the tolerance is not met all the same. Anywhere else it is a failure.
         """
-        if min(gap, point.gap()) <= _ROUNDING * abs(point.value) or (np.abs(least) <= point.gradient_rounding()).all():
+        known = min(gap, point.gap())
+        if known <= _ROUNDING * abs(point.value):
             return self.solution("no step lowers the objective: the limit of float64", converged=True)
+        if known <= rounding or (np.abs(least) <= point.gradient_rounding()).all():
+            return self.solution("no step lowers the objective: the limit of float64, short of the tolerance")
         return self.solution("no step lowers the objective, though it is not at its minimum; scale the features")
 
     def solution(self, message: str, *, converged: bool = False, interrupted: bool = False) -> Solution:

@@ -1,0 +1,87 @@
+"""`converged` is true only where the tolerance is met, by a measure that the solver had no part in."""
+
+import numpy as np
+import pytest
+
+from linrank import RankingDataset, make_ranking
+from linrank.executors.local import Threads
+from linrank.objective.l1_ball import L1Ball
+from linrank.objective.least_squares import LeastSquares
+from linrank.objective.objective import RankingObjective
+from linrank.objective.pair_losses import SquaredHinge
+from linrank.objective.penalties import L1, L2
+from linrank.objective.placement import PlacedData
+from linrank.solvers.frank_wolfe import _FLAT, FrankWolfe, _least_on_segment
+from linrank.solvers.heavy_ball import HeavyBall
+from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.proximal_gradient import ProximalGradient
+from linrank.solvers.proximal_newton import ProximalNewton
+from linrank.solvers.ridge_cg import RidgeCG
+from linrank.solvers.tron import TRON
+
+MADE, _ = make_ranking(20, 12, 6, random_state=3)
+
+
+def objective_of(loss, penalty, offset=0.0):
+    """Far from zero, features leave few digits for their differences: solvers stall where float64 ends."""
+    data = RankingDataset.from_arrays(MADE.features + offset, MADE.labels, qid=MADE.qid)
+    return RankingObjective(loss, penalty, 1.0, PlacedData.of(data, Threads(1)))
+
+
+def first_order(objective, weights):
+    """|gradient| over that at 0, TRON's measure."""
+    return np.linalg.norm(objective.at(weights).gradient) / np.linalg.norm(objective.start().gradient)
+
+
+def gap(objective, weights):
+    """The duality gap there, relative to the value."""
+    point = objective.at(weights)
+    return point.gap() / point.value
+
+
+def decrement(objective, weights):
+    """The Newton decrement from the whole Hessian, relative to the value."""
+    point = objective.at(weights)
+    hessian = np.array([point.hessian_product(unit) for unit in np.eye(len(weights))])
+    return 0.5 * float(point.gradient @ np.linalg.solve(hessian, point.gradient)) / point.value
+
+
+CASES = {
+    "newton": (NewtonCG, SquaredHinge(), L2(), decrement),
+    "tron": (TRON, SquaredHinge(), L2(), first_order),
+    "proximal-gradient": (ProximalGradient, SquaredHinge(), L1(1.0), gap),
+    "proximal-newton": (ProximalNewton, SquaredHinge(), L1(1.0), gap),
+    "frank-wolfe": (FrankWolfe, SquaredHinge(), L1Ball(0.05), gap),
+    "heavy-ball": (HeavyBall, LeastSquares("document"), L2(1.0), gap),
+    "ridge-cg": (RidgeCG, LeastSquares("document"), L2(1.0), gap),
+}
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
+@pytest.mark.parametrize("name", CASES)
+def test_converged_means_that_the_tolerance_is_met(name, tolerance, offset):
+    solver, loss, penalty, measure = CASES[name]
+    objective = objective_of(loss, penalty, offset)
+    solution = solver(tolerance=tolerance, max_iterations=300).minimize(objective)
+    assert solution.converged <= (measure(objective, solution.weights) <= 1.01 * tolerance + 1e-13)
+    assert solution.converged or offset or name in ("frank-wolfe", "heavy-ball")
+
+
+def test_where_float64_ends_before_the_tolerance_is_met_that_is_said():
+    solution = ProximalGradient(tolerance=1e-10).minimize(objective_of(SquaredHinge(), L1(1.0), 1e6))
+    assert not solution.converged
+    assert "float64" in solution.message or "scale the features" in solution.message
+
+
+def test_the_line_search_goes_to_a_thousandth_of_the_first_slope():
+    objective = objective_of(SquaredHinge(), L1Ball(0.05))
+    solver, point = FrankWolfe(), objective.start()
+    for _ in range(10):
+        direction = solver._to_the_vertex(point)
+        slope = float(point.gradient @ direction)
+        if abs(slope) <= 1e-9 * point.value:
+            break
+        point, step, _ = _least_on_segment(point, direction, slope)
+        assert 0.0 < step <= 1.0
+        assert abs(point.gradient @ direction) <= _FLAT * abs(slope) or step == 1.0
