@@ -245,9 +245,9 @@ def our_stream(data, gamma, passes, momentum=STREAM_MOMENTUM, *, averaged=True):
     for number in range(1, passes + 1):
         # What comes again counts again: gamma beside so many passes is gamma beside one.
         method = StochasticHeavyBall(LeastSquares(), gamma * number, momentum)
-        for block in blocks_of(data):
-            method.learn(stream, block)
-        after.append((stream.average if averaged else stream.weights).copy())
+        blocks = blocks_of(data)
+        method.learn(stream, blocks, range(len(blocks)))
+        after.append((stream.weights if averaged else stream.last).copy())
     return after
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,29 +10,26 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.compiled import kernel
+from linrank.solvers.solution import Journal, Line, Solution, Watch
 
 # A weak ranker that is right on every query would have an infinite strength.
 _NEARLY_PERFECT = 1.0 - 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One round of boosting: a line of the history."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round(Line):
+    """One round of boosting: a line of the history. Its value is the sum over queries of exp(-measure), after it."""
 
-    number: int
     ranker: int
     """The place of the weak ranker that was added; -1 before the first round."""
     alone: float
     """The mean of its measure over the queries as they weighed in this round: r."""
     strength: float
     """ln((1 + r) / (1 - r)) / 2, which it was added with."""
-    value: float
-    """The sum over queries of exp(-measure), after the round."""
     measure: float
     """The mean of the measure on the training queries, after the round."""
     tried: int
     """Weak rankers tried in this round: all but the last did not raise the measure."""
-    seconds: float
 
     def __str__(self) -> str:
         return (
@@ -48,16 +44,6 @@ class WeakRankers:
 
     table: NDArray[np.float64]
     scores_of: Callable[[int], Vector]
-
-
-@dataclass(frozen=True)
-class Boosted:
-    """The strength of each weak ranker, summed over the rounds, and how it came to that."""
-
-    strengths: Vector
-    rounds: tuple[Round, ...]
-    message: str
-    interrupted: bool
 
 
 @dataclass(frozen=True)
@@ -81,23 +67,24 @@ class Boosting:
         measure: Callable[[Vector], Vector],
         query_weights: Vector,
         *,
-        watch: Callable[[Round], object] | None = None,
-    ) -> Boosted:
+        watch: Watch | None = None,
+    ) -> Solution:
         """Boost; `measure` gives the value of each query, from -1 to 1, for scores of all documents.
 
-        Ctrl-C ends it after the last whole round.
+        The solution's weights are the strengths of the weak rankers, summed over the rounds. Ctrl-C ends it after the
+        last whole round.
         """
-        run = _Run(self, rankers, measure, query_weights, watch)
-        message = f"out of rounds (max_iter={self.max_iterations})"
-        try:
-            run.note(-1, 0.0, 0.0, 0)
-            for _ in range(self.max_iterations):
-                if not run.add_a_ranker():
-                    message = "no weak ranker raises the training measure"
-                    break
-        except KeyboardInterrupt:
-            return Boosted(run.strengths, tuple(run.rounds), "interrupted", interrupted=True)
-        return Boosted(run.strengths, tuple(run.rounds), message, interrupted=False)
+        journal = Journal(watch)
+        return journal.until_ctrl_c(lambda: self._boost(_Run(self, rankers, measure, query_weights, journal), journal))
+
+    def _boost(self, run: _Run, journal: Journal) -> Solution:
+        run.note(-1, 0.0, 0.0, 0)
+        for _ in range(self.max_iterations):
+            if run.stop:
+                return journal.solution(run.stop)
+            if not run.add_a_ranker():
+                return journal.solution("no weak ranker raises the training measure", converged=True)
+        return journal.solution(f"out of rounds (max_iter={self.max_iterations})")
 
 
 class _Run:
@@ -109,16 +96,16 @@ class _Run:
         rankers: WeakRankers,
         measure: Callable[[Vector], Vector],
         query_weights: Vector,
-        watch: Callable[[Round], object] | None,
+        journal: Journal,
     ) -> None:
         self._settings = settings
         self._rankers = rankers
         self._measure = measure
         self._query_weights = query_weights
-        self._watch = watch
-        self._started = time.perf_counter()
-        self.strengths = np.zeros(len(rankers.table))
-        self.rounds: list[Round] = []
+        self._journal = journal
+        self._ranked = False
+        self._strengths = np.zeros(len(rankers.table))
+        self.stop: str | None = None
         self._scores = np.zeros_like(rankers.scores_of(0))
         self._values = measure(self._scores)
 
@@ -127,8 +114,7 @@ class _Run:
         if len(self._query_weights) == 0:
             return False
         # Before the first round there is no order yet, and the queries weigh what they were given.
-        ranked = len(self.rounds) > 1
-        chances = self._query_weights * np.exp(-self._values) if ranked else self._query_weights
+        chances = self._query_weights * np.exp(-self._values) if self._ranked else self._query_weights
         alone = np.empty(len(self._rankers.table))
         _weighted_sums(self._rankers.table, chances / chances.sum(), alone)
         goal = self._mean(self._values) + self._settings.tolerance
@@ -140,8 +126,8 @@ class _Run:
             scores = self._scores + strength * self._rankers.scores_of(ranker)
             values = self._measure(scores)
             if self._mean(values) > goal:
-                self._scores, self._values = scores, values
-                self.strengths[ranker] += strength
+                self._scores, self._values, self._ranked = scores, values, True
+                self._strengths[ranker] += strength
                 self.note(ranker, r, strength, tried)
                 return True
         return False
@@ -151,12 +137,10 @@ class _Run:
 
     def note(self, ranker: int, alone: float, strength: float, tried: int) -> None:
         value = float(np.sum(self._query_weights * np.exp(-self._values)))
-        seconds = time.perf_counter() - self._started
-        self.rounds.append(
-            Round(len(self.rounds), ranker, alone, strength, value, self._mean(self._values), tried, seconds)
-        )
-        if self._watch is not None:
-            self._watch(self.rounds[-1])
+        self.stop = self._journal.add(
+            Round, self._strengths.copy(), value, ranker=ranker, alone=alone, strength=strength,
+            measure=self._mean(self._values), tried=tried,
+        )  # fmt: skip
 
 
 @kernel

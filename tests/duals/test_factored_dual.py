@@ -280,15 +280,3 @@ def test_queries_without_pairs_leave_the_weights_at_zero():
     assert solution.converged
     assert solution.value == 0.0
     assert not solution.weights.any()
-
-
-def test_ctrl_c_returns_the_last_point():
-    data, _ = make_ranking(20, 10, 4)
-
-    def press(line, _):
-        if line.number == 3:
-            raise KeyboardInterrupt
-
-    solution = FactoredDual(0.0).minimize(FactoredObjective.of(data, 1.0, 2), watch=press)
-    assert solution.interrupted
-    assert solution.iterations == 3

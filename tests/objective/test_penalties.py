@@ -239,8 +239,9 @@ def test_each_name_is_its_formula():
 def test_the_strength_of_a_plain_parabola_is_known_and_of_nothing_else():
     assert L2(0.5).strength == 0.5
     assert (L2(0.5) + L2(1.0) + Bounds()).strength == 1.5
-    for other in (L1(1.0), L2() + Bounds(0.0), Toward(np.ones(2)), WeightPenalty(strengths=np.ones(2))):
-        with pytest.raises(LinrankError, match=r"strength / 2 w\.w is wanted"):
+    assert Toward(np.ones(2), 0.5).strength == 0.5
+    for other in (L1(1.0), L2() + Bounds(0.0), WeightPenalty(strengths=np.ones(2))):
+        with pytest.raises(LinrankError, match=r"strength / 2 \|w - centres\|² is wanted"):
             _ = other.strength
 
 

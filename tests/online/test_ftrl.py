@@ -11,7 +11,8 @@ from scipy import sparse
 from linrank import LinrankError, RankingDataset, make_ranking
 from linrank.errors import DataFormatError
 from linrank.online import ftrl
-from linrank.online.ftrl import FTRL, FTRLState, Tally
+from linrank.online.ftrl import FTRL, FTRLState
+from linrank.online.learner import Tally
 from linrank.online.queries_by_label import QueriesByLabel
 from oracles import dense, listed_pairs, squared_hinge
 from strategies import datasets

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from linrank import LinrankError, RankingDataset, RankSVM, make_ranking
 from linrank.online import sampled_pairs
+from linrank.online.learner import follow
 from linrank.online.queries_by_label import QueriesByLabel
-from linrank.online.sampled_pairs import PairSampler, SampledPairs
+from linrank.online.sampled_pairs import PairSampler, SampledPairs, SampledState
 from oracles import dense, listed_pairs
 from strategies import datasets
 
@@ -123,6 +124,12 @@ def off_the_corner(data):
     return replace(data, features=changed)
 
 
+def learnt(method, by_label, seed, watch=None):
+    sampler = PairSampler.of(by_label, by_query=method.by_query)
+    state = SampledState.new(by_label.features.n_features, seed)
+    return follow(method, state, sampler, method.stretches(sampler), watch=watch)
+
+
 METHODS = [
     SampledPairs(0.1, 60),
     SampledPairs(0.1, 60, logistic=True),
@@ -136,9 +143,10 @@ METHODS = [
 def test_learning_equals_the_plain_form_on_the_pairs_drawn(method, data, seed):
     data = off_the_corner(data)
     by_label = QueriesByLabel.of(data)
-    weights, history, interrupted = method.learn(by_label, seed)
+    solution = learnt(method, by_label, seed)
+    weights, history = solution.weights, solution.history
     sampler = PairSampler.of(by_label, by_query=method.by_query)
-    assert not interrupted
+    assert not solution.interrupted
     if sampler.weight == 0.0:
         assert history == ()
         assert not weights.any()
@@ -158,16 +166,18 @@ def test_a_scale_that_becomes_tiny_is_multiplied_in():
     method = SampledPairs(1.0, 2000, rate=0.5)
     shares = np.random.Generator(np.random.PCG64(0)).random((2000, 2))
     pairs = PairSampler.of(by_label, by_query=False).draw(shares).tolist()
-    np.testing.assert_allclose(method.learn(by_label, 0)[0], slow_sgd(data.features, pairs, method)[0], rtol=1e-9)
+    np.testing.assert_allclose(
+        learnt(method, by_label, 0).weights, slow_sgd(data.features, pairs, method)[0], rtol=1e-9
+    )
 
 
 def test_the_seed_decides_and_calls_do_not(monkeypatch):
     by_label = QueriesByLabel.of(make_ranking(10, 12, 4)[0])
     method = SampledPairs(0.01, 1000)
-    weights = method.learn(by_label, 5)[0]
-    assert method.learn(by_label, 6)[0].tobytes() != weights.tobytes()
+    weights = learnt(method, by_label, 5).weights
+    assert learnt(method, by_label, 6).weights.tobytes() != weights.tobytes()
     monkeypatch.setattr(sampled_pairs, "_STEPS_A_CALL", 7)
-    assert method.learn(by_label, 5)[0].tobytes() == weights.tobytes()
+    assert learnt(method, by_label, 5).weights.tobytes() == weights.tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -175,14 +185,14 @@ def test_sparse_rows_learn_what_dense_ones_do(dtype):
     data, _ = make_ranking(20, 15, 30, density=0.1, levels=4, dtype=dtype)
     full = RankingDataset.from_arrays(data.features.toarray(), data.labels, group=[15] * 20)
     for method in METHODS:
-        thin, thick = (method.learn(QueriesByLabel.of(part), 1)[0] for part in (data, full))
+        thin, thick = (learnt(method, QueriesByLabel.of(part), 1).weights for part in (data, full))
         np.testing.assert_allclose(thin, thick, rtol=1e-9, atol=1e-12)
 
 
 def test_sparse_rows_move_only_the_features_they_have():
     values = np.array([[1.0, 0.0, 2.0, 0.0], [3.0, 0.0, 0.0, 0.0], [0.0, 5.0, 0.0, 0.0]])
     data = RankingDataset.from_arrays(sparse.csr_array(values), [1.0, 0.0, 0.0], group=[2, 1])
-    weights, _, _ = SampledPairs(0.1, 50).learn(QueriesByLabel.of(data), 0)
+    weights = learnt(SampledPairs(0.1, 50), QueriesByLabel.of(data), 0).weights
     assert (weights != 0).tolist() == [True, False, True, False]
 
 
@@ -190,7 +200,8 @@ def test_many_steps_come_near_the_exact_minimum():
     data, _ = make_ranking(60, 20, 8)
     differences = np.array([data.features[i] - data.features[j] for i, j, _ in listed_pairs(data)])
     exact = RankSVM(C=1 / (0.1 * len(differences)), loss="hinge").fit(data.features, data.labels, qid=data.qid)
-    weights, history, _ = SampledPairs(0.1, 50_000).learn(QueriesByLabel.of(data), 0)
+    solution = learnt(SampledPairs(0.1, 50_000), QueriesByLabel.of(data), 0)
+    weights, history = solution.weights, solution.history
     reached = 0.05 * weights @ weights + np.maximum(0, 1 - differences @ weights).mean()
     assert reached < 1.01 * 0.1 * exact.objective_
     assert history[-1].mean_loss == pytest.approx(np.maximum(0, 1 - differences @ weights).mean(), rel=0.05)
@@ -199,21 +210,8 @@ def test_many_steps_come_near_the_exact_minimum():
 def test_inputs_are_not_written_to():
     data, _ = make_ranking(5, 10, 4)
     before = data.fingerprint()
-    SampledPairs(0.1, 100).learn(QueriesByLabel.of(data), 0)
+    learnt(SampledPairs(0.1, 100), QueriesByLabel.of(data), 0)
     assert data.fingerprint() == before
-
-
-def test_ctrl_c_returns_what_was_learnt():
-    def press(line):
-        if line.number == 3:
-            raise KeyboardInterrupt
-
-    weights, history, interrupted = SampledPairs(0.1, 1000).learn(
-        QueriesByLabel.of(make_ranking(5, 10, 4)[0]), 0, watch=press
-    )
-    assert interrupted
-    assert history[-1].steps == 200
-    assert weights.any()
 
 
 # Without the compiler, NumPy warns of each number beyond float64 on the way there.
@@ -221,4 +219,4 @@ def test_ctrl_c_returns_what_was_learnt():
 def test_weights_without_bound_are_reported():
     data = RankingDataset.from_arrays(1e200 * np.array([[1.0], [-1.0]]), [1.0, 0.0], group=[2])
     with pytest.raises(LinrankError, match="Scale the features"):
-        SampledPairs(1e-300, 10).learn(QueriesByLabel.of(data), 0)
+        learnt(SampledPairs(1e-300, 10), QueriesByLabel.of(data), 0)

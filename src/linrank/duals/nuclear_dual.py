@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.duals import nuclear_dual_kernels as kernels
+from linrank.duals.dual_solver import DualSolver
 from linrank.duals.pair_rectangles import OffsetHinge, Rectangles
 from linrank.duals.singular_values import Matrix, shrink
 from linrank.errors import LinrankError
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import Hinge
+from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
 from linrank.objective.samples import Sample
 from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.solution import Journal, Solution
 
 # The loss of the first Newton steps has its corners rounded this wide, so that every pair of w = 0 has a curvature; the
 # width is then divided, down to that of the problem.
@@ -44,7 +46,7 @@ class _NewtonOnQueries(NewtonCG):
         return None if documents is None else data.sample(documents, thin=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class NuclearSolution(Solution):
     """Also the rank of each query's matrix A (None without a nuclear norm), and the dual variables if they are kept.
 
@@ -57,7 +59,7 @@ class NuclearSolution(Solution):
 
 
 @dataclass(frozen=True)
-class NuclearDual:
+class NuclearDual(DualSolver[RankingObjective, Vector]):
     """Minimises the hinge's dual with low-rank variables; stops where the duality gap is at most `tolerance` x |f|.
 
     f(a, A) = |w|² / 2 - sum a_ij + nuclear |A|_* + coupling |a - A|²,  w = sum a_ij (x_i - x_j),  0 <= a_ij <= C,
@@ -75,6 +77,8 @@ class NuclearDual:
     is taken at Z = 2 coupling (a - A).
     """
 
+    solution: ClassVar = NuclearSolution
+
     nuclear: float
     coupling: float
     tolerance: float = 1e-3
@@ -83,23 +87,19 @@ class NuclearDual:
     max_bytes: float = 2e9
     keep_dual: bool = False
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> NuclearSolution:
-        """Minimise for an objective whose loss is the hinge; Ctrl-C ends it at the last point."""
-        if objective.loss != Hinge() or objective.weight_penalty.strength != 1.0:
-            raise LinrankError(
+    def refuses(self, objective: RankingObjective) -> str | None:
+        if objective.loss != Hinge() or str(objective.penalty) != str(L2()):
+            return (
                 f"the dual is that of Hinge() with L2() on all pairs, not of {objective.loss} with {objective.penalty}."
             )
+        return None
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         rectangles = Rectangles.of(objective.data.blocks)
         self._check_size(rectangles, objective.data.executor.n_threads)
-        journal = Journal(watch, self.max_seconds)
         work = _Alternation(self, objective, rectangles)
-        try:
-            solution = self._run(work, start, journal)
-        except KeyboardInterrupt:
-            solution = journal.solution("interrupted", interrupted=True)
-        return NuclearSolution(**vars(solution), ranks=work.ranks, dual=work.dual())
+        journal.also(lambda: {"ranks": work.ranks, "dual": work.dual()})
+        return self._alternate(work, start, journal)
 
     def _check_size(self, rectangles: Rectangles, n_threads: int) -> None:
         # Two numbers a cell, two more for a dual that is kept and handed over, three for the query a thread is at.
@@ -111,15 +111,17 @@ class NuclearDual:
                 "or use RankSVM or FacRankSVM, which keep no number a pair."
             )
 
-    def _run(self, work: _Alternation, start: Vector | None, journal: Journal) -> Solution:
-        weights = work.approach(start)
+    def _alternate(self, work: _Alternation, start: Vector | None, journal: Journal) -> Solution:
+        weights = work.approach(start, journal)
         value, highest, gap, speed, share = np.inf, -np.inf, np.inf, 1.0, _SHARE
         done = 0
         while done < self.max_iterations:
-            point, products = work.best_alphas(weights, share * gap)
+            point, products = work.best_alphas(weights, share * gap, journal)
             step = work.best_matrices(point)
             weights = point.weights
             if step.value > value + _ROUNDING * abs(value):
+                if stop := journal.too_late():
+                    return journal.solution(stop)
                 if speed == 1.0 and not step.certified:
                     work.certify = True
                 elif speed == 1.0:
@@ -184,22 +186,22 @@ class _Alternation:
         """Whether singular values are to be found in a way that misses none."""
         self.ranks: Offsets | None = None
 
-    def approach(self, start: Vector | None) -> Vector:
+    def approach(self, start: Vector | None, journal: Journal) -> Vector:
         """Weights near those of the first step, by losses with wider corners."""
         weights = np.zeros(self._objective.data.n_features) if start is None else start
         coupling = _FIRST_WIDTH / (2.0 * self._C)
         while coupling > self._coupling:
             newton = _NewtonOnQueries(1e-2, certified=True)
-            weights = newton.continue_from(self._at(weights, coupling), Journal())[1].weights
+            weights = newton.continue_from(self._at(weights, coupling), journal.part())[1].weights
             coupling /= _NARROW
         return weights
 
-    def best_alphas(self, weights: Vector, enough: float) -> tuple[EvaluatedPoint, int]:
+    def best_alphas(self, weights: Vector, enough: float, journal: Journal) -> tuple[EvaluatedPoint, int]:
         """The point whose slopes are the best alphas for the anchors, to within `enough` of f, and passes over data."""
         point = self._at(weights, self._coupling)
         tolerance = min(_FIRST_SHARE, enough / point.value) if point.value > 0.0 else _FIRST_SHARE
         newton = _NewtonOnQueries(tolerance, certified=True)
-        solved, point = newton.continue_from(point, Journal(max_seconds=self._settings.max_seconds))
+        solved, point = newton.continue_from(point, journal.part())
         return point, solved.inner_iterations
 
     def _at(self, weights: Vector, coupling: float) -> EvaluatedPoint:

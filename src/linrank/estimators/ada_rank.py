@@ -20,6 +20,7 @@ from linrank.errors import LinrankError
 from linrank.estimators.base import LinearRanker
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_limits
+from linrank.estimators.watching import watcher
 from linrank.measures import Measure, parse_measure
 from linrank.memory import memory_bytes
 
@@ -110,15 +111,10 @@ class AdaRank(LinearRanker):
             WeakRankers(alone.table, alone.scores_of),
             alone.measured,
             alone.query_weights,
-            watch=self.progress,
+            watch=watcher(self.progress),
         )
-        self.coef_ = alone.weights(boosted.strengths)
-        self.history_ = boosted.rounds
-        self.n_iter_ = max(1, len(boosted.rounds) - 1)
-        self.objective_, self.measure_ = boosted.rounds[-1].value, boosted.rounds[-1].measure
-        if boosted.interrupted:
-            # The last round is kept above; the caller still learns that Ctrl-C was pressed.
-            raise KeyboardInterrupt
+        self.measure_ = boosted.history[-1].measure
+        self._learnt(replace(boosted, weights=alone.weights(boosted.weights)))
         if not self.coef_.any():
             warnings.warn(
                 f"no feature ranks better than all documents tied, by {measure}: every weight is zero. "

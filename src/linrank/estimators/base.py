@@ -33,6 +33,8 @@ from linrank.named_weights import NamedWeights
 from linrank.reading.scan import scan
 from linrank.solvers.solution import Solution
 
+NO_PAIRS = "no query has two documents with different labels and a weight: every weight is zero."
+
 
 class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A ranking function trained from features, labels and queries; a kind of ranker has its own `predict`.
@@ -378,24 +380,23 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         }
         return LinearModel(self.coef_, **fields)
 
-    def _keep(self, solution: Solution, *, unfinished: str | None) -> None:
-        """Set what a trained ranker has; say what the caller should know, `unfinished` if it did not converge."""
-        self.solution_ = solution
+    def _learnt(self, solution: Solution) -> None:
+        """Set what every trained ranker has; Ctrl-C, which ended the training, is then heard by the caller."""
         self.coef_ = solution.weights
         self.objective_ = solution.value
         self.n_iter_ = solution.iterations
         self.history_ = solution.history
+        if solution.interrupted:
+            raise KeyboardInterrupt
+
+    def _keep(self, solution: Solution, *, unfinished: str | None) -> None:
+        """Keep what a solver found; say what the caller should know, `unfinished` if it did not converge."""
+        self.solution_ = solution
         if np.isfinite(solution.certified_gap):
             self.gap_ = solution.certified_gap
-        if solution.interrupted:
-            # The last point is kept above; the caller still learns that Ctrl-C was pressed.
-            raise KeyboardInterrupt
+        self._learnt(solution)
         if solution.history[0].value == 0.0:
-            warnings.warn(
-                "no query has two documents with different labels and a weight: every weight is zero.",
-                UserWarning,
-                stacklevel=4,
-            )
+            warnings.warn(NO_PAIRS, UserWarning, stacklevel=4)
         if unfinished is not None and not solution.converged:
             warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=4)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +13,11 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.gdm import HeavyBallRanker
 from linrank.estimators.settings import check_kinds
-from linrank.objective.least_squares import LeastSquares
+from linrank.estimators.watching import watcher
 from linrank.online.heavy_ball import STREAM_MOMENTUM, StochasticHeavyBall, Stream
+from linrank.online.learner import follow
 from linrank.solvers.heavy_ball import HeavyBallSolution
-from linrank.solvers.solution import Iteration, Solution
+from linrank.solvers.solution import Solution
 
 # A step of `partial_fit` is on about so many documents, or one for so many features, whichever is more: on fewer its
 # gradient is noise, and with many features the steps themselves cost more than the documents.
@@ -84,32 +85,20 @@ class EGDM(HeavyBallRanker):
             self.stream_ = Stream.starting_at(self.coef_ if known else np.zeros(dataset.n_features))
             for of_fit in ("gap_", "eigenvalues_", "solution_"):
                 self.__dict__.pop(of_fit, None)
-        self._learn(dataset)
+        method = StochasticHeavyBall(self._loss(), float(self.gamma))
+        blocks = cut_into_blocks(dataset, _bytes_a_step(dataset))
+        solution = follow(method, self.stream_, blocks, [range(len(blocks))], watch=watcher(self.progress))
+        self.learning_rate_, self.momentum_ = self.stream_.learning_rate, STREAM_MOMENTUM
+        self._learnt(replace(solution, weights=solution.weights.copy()))
         return self
-
-    def _learn(self, dataset: RankingDataset) -> None:
-        """Go through the blocks once; Ctrl-C leaves what was learnt by then."""
-        started = time.perf_counter()
-        method = StochasticHeavyBall(LeastSquares(self.pair_weight), float(self.gamma))  # type: ignore[arg-type]
-        documents = max(_DOCUMENTS_A_STEP, dataset.n_features // _FEATURES_A_DOCUMENT)
-        bytes_a_document = as_features(dataset.features).n_bytes / dataset.n_documents
-        loss = 0.0
-        try:
-            for block in cut_into_blocks(dataset, round(documents * bytes_a_document)):
-                loss += method.learn(self.stream_, block)
-        finally:
-            self.coef_ = self.stream_.average.copy()
-            self.n_iter_ = max(1, self.stream_.blocks)
-            self.learning_rate_, self.momentum_ = self.stream_.learning_rate, STREAM_MOMENTUM
-            self.objective_ = loss + 0.5 * self.gamma * float(self.coef_ @ self.coef_)
-        seconds = time.perf_counter() - started
-        line = Iteration(self.n_iter_, self.objective_, np.nan, np.nan, 0, self.learning_rate_, seconds)
-        self.history_ = (line,)
-        if self.progress is not None:
-            self.progress(line)
 
     def _finish(self, solution: Solution) -> None:
         assert isinstance(solution, HeavyBallSolution)
         self.__dict__.pop("stream_", None)
         self.eigenvalues_ = np.array([solution.eigenvalues.largest, solution.eigenvalues.smallest])
         super()._finish(solution)
+
+
+def _bytes_a_step(dataset: RankingDataset) -> int:
+    documents = max(_DOCUMENTS_A_STEP, dataset.n_features // _FEATURES_A_DOCUMENT)
+    return round(documents * as_features(dataset.features).n_bytes / dataset.n_documents)

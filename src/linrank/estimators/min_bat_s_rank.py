@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
@@ -17,29 +16,16 @@ from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.base import LinearRanker
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_count, check_kinds, check_not_negative, check_positive
+from linrank.estimators.watching import watcher
 from linrank.online.ftrl import FTRL, FTRLState
+from linrank.online.learner import Stretch, follow
 from linrank.online.queries_by_label import QueriesByLabel
+from linrank.solvers.solution import Solution, Watch
 
 
-@dataclass(frozen=True, slots=True)
-class Pass:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass(Stretch):
     """One pass over the data: a line of `history_`."""
-
-    number: int
-    loss: float
-    """Of each batch, measured before learning from it; their sum."""
-    pairs: float
-    """The weight of the pairs of all batches."""
-    batches: int
-    """Learnt from so far."""
-    features: int
-    """With a weight other than 0, after the pass."""
-    seconds: float
-
-    @property
-    def mean_loss(self) -> float:
-        """The loss of a pair."""
-        return self.loss / self.pairs if self.pairs > 0.0 else 0.0
 
     def __str__(self) -> str:
         return f"pass {self.number:3d}  loss {self.loss:.6e}  a pair {self.mean_loss:.4f}  features {self.features}"
@@ -134,14 +120,10 @@ class MinBatSRank(LinearRanker):
         return self.l1 > 0
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
-        method, data = self._method(), QueriesByLabel.of(dataset)
-        state = self._begin(dataset.n_features)
-        for number in range(self.passes):
-            order = np.arange(dataset.n_queries)
-            line = self._learn(method, data, state.random.permutation(order) if self.shuffle else order, number)
-            self.history_ = (*self.history_, line)
-            if self.progress is not None:
-                self.progress(line)
+        self._begin(dataset.n_features)
+        order, random = np.arange(dataset.n_queries), self.state_.random
+        orders = (random.permutation(order) if self.shuffle else order for _ in range(self.passes))
+        self._learnt(self._follow(dataset, orders, watcher(self.progress)))
 
     def partial_fit(
         self,
@@ -163,7 +145,7 @@ class MinBatSRank(LinearRanker):
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight, first=not known)
         if not known:
             self._begin(dataset.n_features)
-        self.history_ = (self._learn(self._method(), QueriesByLabel.of(dataset), np.arange(dataset.n_queries)),)
+        self._learnt(self._follow(dataset, [np.arange(dataset.n_queries)]))
         return self
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
@@ -204,25 +186,15 @@ class MinBatSRank(LinearRanker):
     def _method(self) -> FTRL:
         return FTRL(float(self.l1), float(self.learning_rate), float(self.rho), self.feature_rates, self.batch_pairs)
 
-    def _begin(self, n_features: int) -> FTRLState:
+    def _begin(self, n_features: int) -> None:
         state = FTRLState.new(n_features, int(check_random_state(self.random_state).randint(2**31 - 1)))
-        self.history_ = ()
-        self.objective_ = 0.0
         self._adopt(state)
-        return state
 
     def _adopt(self, state: FTRLState) -> None:
         self.state_ = state
         self.coef_ = state.weights
         self.n_iter_ = state.batches
 
-    def _learn(self, method: FTRL, data: QueriesByLabel, order: Any, number: int = 0) -> Pass:
-        """Go through some queries once; Ctrl-C leaves what was learnt by then."""
-        started = time.perf_counter()
-        try:
-            tally = method.learn(self.state_, data, order)
-        finally:
-            self.n_iter_ = self.state_.batches
-        self.objective_ = tally.loss + self.l1 * float(np.abs(self.coef_).sum())
-        seconds = time.perf_counter() - started
-        return Pass(number, tally.loss, tally.pairs, self.n_iter_, self.n_features_used_, seconds)
+    def _follow(self, dataset: RankingDataset, orders: Iterable[Any], watch: Watch | None = None) -> Solution:
+        method, data = self._method(), QueriesByLabel.of(dataset)
+        return follow(method, self.state_, data, orders, line=Pass, watch=watch)

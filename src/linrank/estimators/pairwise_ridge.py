@@ -30,7 +30,7 @@ from linrank.objective.placement import PlacedData
 from linrank.solvers.choice import solver_for
 from linrank.solvers.normal_equations import GramRidge, LeftOut, NormalEquations
 from linrank.solvers.ridge_cg import RidgeCG
-from linrank.solvers.solution import Solution
+from linrank.solvers.solution import Journal, Solution
 
 # A matrix of so many features takes 800 MB, and minutes to decompose.
 _MOST_FEATURES_IN_A_MATRIX = 10_000
@@ -222,8 +222,9 @@ class PairwiseRidgeCV(PairwiseRidge):
             chosen = best_strength(gammas, self.measures_, one_se=self.one_se, plainest_last=True)
             self.gammas_, self.gamma_ = gammas, float(gammas[chosen.number])
             self.mean_measure_, self.standard_error_ = chosen.means, chosen.errors
-            weights, watch = self.coef_path_[chosen.number], watcher(self.progress)
-            solution = GramRidge().finish(objective.with_penalty(L2(self.gamma_)), equations, weights, watch)
+            objective, journal = objective.with_penalty(L2(self.gamma_)), Journal(watcher(self.progress))
+            weights = self.coef_path_[chosen.number]
+            solution = journal.until_ctrl_c(lambda: GramRidge().finish(objective, equations, lambda: weights, journal))
         self._finish(solution)
 
     def to_model(self, **extra: Any) -> LinearModel:

@@ -11,11 +11,13 @@ from sklearn.utils import check_random_state
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker
+from linrank.estimators.base import NO_PAIRS, LinearRanker
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_choice, check_count, check_positive
+from linrank.estimators.watching import watcher
+from linrank.online.learner import Stretch, follow
 from linrank.online.queries_by_label import QueriesByLabel
-from linrank.online.sampled_pairs import SampledPairs, Stretch
+from linrank.online.sampled_pairs import PairSampler, SampledPairs, SampledState
 
 _FORMULAS = {"hinge": "max(0, 1 - w.(x_i - x_j))", "logistic": "log(1 + exp(-w.(x_i - x_j)))"}
 _MEANS = {"pairs": "mean over pairs", "queries": "mean over queries of the mean over their pairs"}
@@ -94,21 +96,12 @@ class SampledPairSGD(LinearRanker):
             )
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
-        method, data = self._method(), QueriesByLabel.of(dataset)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.coef_, self.history_, interrupted = method.learn(data, seed, watch=self.progress)
-        self.n_iter_ = self.history_[-1].steps if self.history_ else 1
-        loss = self.history_[-1].mean_loss if self.history_ else 0.0
-        self.objective_ = 0.5 * self.l2 * float(self.coef_ @ self.coef_) + loss
-        if interrupted:
-            # What was learnt is kept above; the caller still learns that Ctrl-C was pressed.
-            raise KeyboardInterrupt
+        method = self._method()
+        pairs = PairSampler.of(QueriesByLabel.of(dataset), by_query=method.by_query)
+        state = SampledState.new(dataset.n_features, int(check_random_state(self.random_state).randint(2**31 - 1)))
+        self._learnt(follow(method, state, pairs, method.stretches(pairs), watch=watcher(self.progress)))
         if not self.history_:
-            warnings.warn(
-                "no query has two documents with different labels and a weight: every weight is zero.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warnings.warn(NO_PAIRS, UserWarning, stacklevel=3)
 
     def _method(self) -> SampledPairs:
         rate = None if self.learning_rate is None else float(self.learning_rate)

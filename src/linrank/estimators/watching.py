@@ -14,12 +14,12 @@ from linrank.errors import LinrankError
 from linrank.solvers.solution import Iteration, Watch
 
 
-def watcher(progress: Callable[[Iteration], object] | None, watching: Patience | None = None) -> Watch | None:
+def watcher(progress: Callable[[Any], object] | None, watching: Patience | None = None) -> Watch | None:
     """What a solver calls after each iteration: the caller's progress, and the validation measure."""
     if progress is None and (watching is None or not watching.active):
         return None
 
-    def watch(line: Iteration, weights: Vector) -> bool:
+    def watch(line: Any, weights: Vector) -> bool:
         if progress is not None:
             progress(line)
         return watching is not None and watching.active and watching(line, weights)

@@ -130,9 +130,9 @@ class WeightPenalty:
 
     @property
     def strength(self) -> float:
-        """The strength of a penalty that is strength / 2 x w.w and nothing else; 0 for none."""
-        if not self.is_smooth or np.any(self.centres) or np.ndim(self.strengths):
-            raise LinrankError(f"a penalty of strength / 2 w.w is wanted, not {self}.")
+        """The strength of a penalty that is strength / 2 x |w - centres|² and nothing else; 0 for none."""
+        if not self.is_smooth or np.ndim(self.strengths):
+            raise LinrankError(f"a penalty of strength / 2 |w - centres|² is wanted, not {self}.")
         return float(self.strengths)
 
     @property

@@ -1,1 +1,1 @@
-"""Learners that see queries one after the other: a step for each, and nothing larger than the weights is kept."""
+"""Learners that see the data turn by turn, a step in each: all by the protocol of `learner.py`."""

@@ -21,6 +21,7 @@ from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.online import ftrl_kernels as kernels
+from linrank.online.learner import Tally
 from linrank.online.queries_by_label import LONGEST_VISITED, QueriesByLabel
 
 # Few enough for Ctrl-C to be heard at once, enough for the cost of a call not to matter.
@@ -140,6 +141,10 @@ class FTRL:
             )
         return Tally(*work.tally.tolist())
 
+    def value(self, tally: Tally, weights: Vector) -> float:
+        """The sum that is followed, its first part as some batches told it."""
+        return tally.loss + self.l1 * float(np.abs(weights).sum())
+
     def _calls(self, data: QueriesByLabel, order: Offsets) -> Iterator[tuple[slice, bool]]:
         """Runs of turns for one call of a kernel each, and single queries too long for that."""
         is_long = data.sizes[order] > LONGEST_VISITED if self.batch_pairs is None else np.zeros(len(order), dtype=bool)
@@ -147,14 +152,6 @@ class FTRL:
         bounds = np.concatenate([np.arange(0, len(order), _QUERIES_A_CALL), long_turns, long_turns + 1, [len(order)]])
         for first, last in pairwise(np.unique(bounds).tolist()):
             yield slice(first, last), bool(is_long[first])
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What the batches lost, each measured before it was learnt from, and what their pairs weigh."""
-
-    loss: float
-    pairs: float
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from linrank.arrays import Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.least_squares import LeastSquares
 from linrank.objective.pair_losses import LossAtScores
+from linrank.online.learner import Tally, Turns
 
 # The weights are averaged as they go, the t-th by (1 + _RECENT) / (t + _RECENT): the first ones fade away.
 _RECENT = 4
@@ -19,12 +21,13 @@ STREAM_MOMENTUM = 0.5
 
 @dataclass(eq=False)
 class Stream:
-    """All that the stochastic method remembers between blocks; `average` is what it has learnt."""
+    """All that the stochastic method remembers between blocks: `weights`, averaged, are what it has learnt."""
 
     weights: Vector
+    last: Vector
+    """The weights of the last step alone."""
     velocity: Vector
-    average: Vector
-    blocks: int = 0
+    batches: int = 0
     mass: float = 0.0
     """Of all documents so far; it is what the data's share of the gradient is divided by, and gamma's too."""
     squared_curvatures: float = 0.0
@@ -32,7 +35,7 @@ class Stream:
 
     @classmethod
     def starting_at(cls, weights: Vector) -> Stream:
-        return cls(weights.copy(), np.zeros_like(weights), weights.copy())
+        return cls(weights.copy(), weights.copy(), np.zeros_like(weights))
 
 
 @dataclass(frozen=True)
@@ -49,27 +52,36 @@ class StochasticHeavyBall:
     gamma: float
     momentum: float = STREAM_MOMENTUM
 
-    def learn(self, stream: Stream, block: QueryBlock) -> float:
+    def learn(self, state: Stream, data: Sequence[QueryBlock], turns: Turns) -> Tally:
+        """Take a step for each block."""
+        losses = [self._step(state, data[turn]) for turn in turns]
+        return Tally(sum(losses), sum(self.loss.mass(data[turn]) for turn in turns))
+
+    def value(self, tally: Tally, weights: Vector) -> float:
+        """F, its first part as some blocks told it."""
+        return tally.loss + 0.5 * self.gamma * float(weights @ weights)
+
+    def _step(self, stream: Stream, block: QueryBlock) -> float:
         """Take one step; return the block's loss before it."""
-        scores = block.features.product(stream.weights, np.empty(block.n_documents))
+        scores = block.features.product(stream.last, np.empty(block.n_documents))
         at = self.loss.at(scores, block)
         mass = self.loss.mass(block)
         if mass == 0.0:
             return 0.0
-        stream.blocks += 1
+        stream.batches += 1
         stream.mass += mass
         # Every block is divided by the mean mass, not by its own: documents count alike whatever block they are in.
-        share, gamma = stream.mass / stream.blocks, self.gamma / stream.mass
-        gradient = block.features.transposed_product(at.slopes, np.zeros(len(stream.weights))) / share
-        gradient += gamma * stream.weights
+        share, gamma = stream.mass / stream.batches, self.gamma / stream.mass
+        gradient = block.features.transposed_product(at.slopes, np.zeros(len(stream.last))) / share
+        gradient += gamma * stream.last
         curvature = self._curvature_along(gradient, block, at) / share
         stream.squared_curvatures += curvature**2
-        usual = float(np.sqrt(stream.squared_curvatures / stream.blocks))
+        usual = float(np.sqrt(stream.squared_curvatures / stream.batches))
         stream.learning_rate = 1.0 / (max(usual, 0.5 * curvature) + gamma)
         stream.velocity *= self.momentum
         stream.velocity -= (1.0 - self.momentum) * stream.learning_rate * gradient
-        stream.weights += stream.velocity
-        stream.average += (stream.weights - stream.average) * ((1.0 + _RECENT) / (stream.blocks + _RECENT))
+        stream.last += stream.velocity
+        stream.weights += (stream.last - stream.weights) * ((1.0 + _RECENT) / (stream.batches + _RECENT))
         return at.value
 
     def _curvature_along(self, gradient: Vector, block: QueryBlock, at: LossAtScores) -> float:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.random import PCG64, Generator
 
 from linrank.arrays import Offsets, Vector
 from linrank.compiled import kernel, summing_kernel
-from linrank.dataset.features import SparseFeatures
+from linrank.dataset.features import Features, SparseFeatures
 from linrank.errors import LinrankError
+from linrank.online.learner import Tally, Turns
 from linrank.online.queries_by_label import QueriesByLabel
 
 # Few enough for Ctrl-C to be heard at once, enough for the cost of a call not to matter.
@@ -21,23 +21,6 @@ _STEPS_A_CALL = 1 << 16
 _LINES = 20
 # The common factor of the weights is multiplied into them before it gets too small for a float64.
 _LEAST_SCALE = 1e-100
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A twentieth of the steps: a line of the history."""
-
-    number: int
-    steps: int
-    """Taken so far."""
-    mean_loss: float
-    """Of the stretch's pairs, each measured before it was learnt from."""
-    length: float
-    """|w|, after the stretch."""
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"step {self.steps:9d}  loss {self.mean_loss:.6f}  |w| {self.length:.3e}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +41,7 @@ class PairSampler:
     other: Offsets
     weight: float
     """Of all pairs together: 0 if there is none."""
+    features: Features
 
     @classmethod
     def of(cls, data: QueriesByLabel, *, by_query: bool) -> PairSampler:
@@ -72,7 +56,7 @@ class PairSampler:
         other = np.arange(n)
         if weight > 0.0:
             _fill_alias_table(chances, weight, np.empty(n, dtype=np.int64), keep, other)
-        return cls(documents, first, stop, before, keep, other, weight)
+        return cls(documents, first, stop, before, keep, other, weight, data.features)
 
     def draw(self, shares: Vector) -> Offsets:
         """The rows (higher, lower) of one pair for each two random numbers from 0 to 1."""
@@ -101,63 +85,55 @@ class SampledPairs:
     logistic: bool = False
     by_query: bool = False
 
-    def learn(
-        self, data: QueriesByLabel, seed: int, *, watch: Callable[[Stretch], object] | None = None
-    ) -> tuple[Vector, tuple[Stretch, ...], bool]:
-        """The weights, the history, and whether Ctrl-C ended it early."""
-        run = _Run(self, data, Generator(PCG64(seed)))
-        if run.pairs.weight == 0.0:
-            return run.weights, (), False
-        lines: list[Stretch] = []
-        started = time.perf_counter()
-        bounds = np.unique(np.linspace(0, self.steps, _LINES + 1).round().astype(np.int64))
-        try:
-            for number, last in enumerate(bounds[1:].tolist()):
-                loss = run.go_to(last)
-                weights = run.weights
-                seconds = time.perf_counter() - started
-                lines.append(Stretch(number, last, loss, float(np.linalg.norm(weights)), seconds))
-                if watch is not None:
-                    watch(lines[-1])
-        except KeyboardInterrupt:
-            return run.weights, tuple(lines), True
-        return weights, tuple(lines), False
-
-
-class _Run:
-    """One call of `SampledPairs.learn`: the weights are state[0] x vector, after state[1] steps."""
-
-    def __init__(self, method: SampledPairs, data: QueriesByLabel, random: Generator) -> None:
-        self._method = method
-        self._features = data.features
-        self._random = random
-        self.pairs = PairSampler.of(data, by_query=method.by_query)
-        self._settings = np.array([method.l2, method.rate or 0.0, method.logistic])
-        self._state = np.array([1.0, 0.0])
-        self._vector = np.zeros(data.features.n_features)
-
-    @property
-    def weights(self) -> Vector:
-        return float(self._state[0]) * self._vector
-
-    def go_to(self, last: int) -> float:
-        """Take steps until there are so many, and return the mean loss of their pairs."""
-        before = int(self._state[1])
+    def learn(self, state: SampledState, data: PairSampler, turns: Turns) -> Tally:
+        """Draw a pair in each turn, whatever its number, and take a step."""
+        settings = np.array([self.l2, self.rate or 0.0, self.logistic])
         loss = 0.0
-        while (taken := int(self._state[1])) < last:
-            shares = self._random.random((min(last - taken, _STEPS_A_CALL), 2))
-            told = (*self.pairs.columns, shares, self._settings, self._state, self._vector)
-            features = self._features
+        for first in range(0, len(turns), _STEPS_A_CALL):
+            shares = state.random.random((len(turns[first : first + _STEPS_A_CALL]), 2))
+            told = (*data.columns, shares, settings, state.counts, state.vector)
+            features = data.features
             if isinstance(features, SparseFeatures):
                 loss += _learn_sparse(features.values, features.columns, features.starts, *told)
             else:
                 loss += _learn_dense(features.values, *told)
-            if not np.isfinite(self._vector).all():
+            if not np.isfinite(state.vector).all():
                 raise LinrankError(
-                    f"the weights grew without bound with learning_rate={self._method.rate or 'None'}, "
-                    f"l2={self._method.l2:g}. Scale the features, or use a smaller rate or a larger l2."
+                    f"the weights grew without bound with learning_rate={self.rate or 'None'}, "
+                    f"l2={self.l2:g}. Scale the features, or use a smaller rate or a larger l2."
                 )
-        return loss / (last - before)
+        return Tally(loss, float(len(turns)))
+
+    def value(self, tally: Tally, weights: Vector) -> float:
+        """The sum that is lowered, the mean taken over the pairs of some turns."""
+        mean = tally.loss / tally.pairs if tally.pairs > 0.0 else 0.0
+        return 0.5 * self.l2 * float(weights @ weights) + mean
+
+    def stretches(self, data: PairSampler) -> list[range]:
+        """The turns in twenty parts; none where there is no pair to draw."""
+        bounds = np.unique(np.linspace(0, self.steps, _LINES + 1).round().astype(np.int64))
+        return [range(*ends) for ends in pairwise(bounds.tolist())] if data.weight > 0.0 else []
+
+
+@dataclass(eq=False)
+class SampledState:
+    """The weights as a number, counts[0], times a vector, after counts[1] steps."""
+
+    counts: Vector
+    vector: Vector
+    random: Generator
+
+    @classmethod
+    def new(cls, n_features: int, seed: int) -> SampledState:
+        return cls(np.array([1.0, 0.0]), np.zeros(n_features), Generator(PCG64(seed)))
+
+    @property
+    def weights(self) -> Vector:
+        return float(self.counts[0]) * self.vector
+
+    @property
+    def batches(self) -> int:
+        return int(self.counts[1])
 
 
 @kernel

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.errors import LinrankError
 from linrank.objective.least_squares import LeastSquares
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.solvers.solution import Journal, Solution, Watch
-from linrank.solvers.solver import wants_smooth_penalty
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver, wants_smooth_penalty
 
 # Too large an upper eigenvalue costs its square root in iterations, too small a one everything.
 _HEADROOM = 1.02
@@ -29,23 +28,16 @@ _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 def wants_least_squares(objective: RankingObjective) -> str | None:
     """Why other losses, whose curvature changes from point to point, and other penalties are refused."""
     if not isinstance(objective.loss, LeastSquares):
-        return f"this solver is for least squares, not for {objective.loss}. Use NewtonCG."
+        return f"this solver is for least squares, not for {objective.loss}. Use solver='newton'."
     reason = wants_smooth_penalty(objective)
     if reason is not None:
         return reason
     penalty = objective.weight_penalty
-    if np.any(penalty.centres) or np.ndim(penalty.strengths):
-        return f"the penalty must be gamma / 2 w.w, not {penalty}. Use NewtonCG."
+    if np.ndim(penalty.strengths):
+        return f"the penalty must be gamma / 2 |w - prior|², not {penalty}. Use solver='newton'."
     if not penalty.strength > 0.0:
         return f"gamma={penalty.strength}; use a positive number: it makes the solution unique."
     return None
-
-
-def check_least_squares(objective: RankingObjective) -> None:
-    """Raise for what is refused."""
-    reason = wants_least_squares(objective)
-    if reason is not None:
-        raise LinrankError(reason)
 
 
 def certified_gap(point: EvaluatedPoint) -> float:
@@ -117,7 +109,7 @@ class Rates:
         return self.step / (1.0 + float(np.sqrt(self.momentum)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class HeavyBallSolution(Solution):
     """A solution, with the eigenvalues and rates of the last steps."""
 
@@ -126,7 +118,7 @@ class HeavyBallSolution(Solution):
 
 
 @dataclass(frozen=True)
-class HeavyBall:
+class HeavyBall(Solver):
     """Gradient descent with momentum; stops where |gradient|² / (2 gamma), no less than F - min F, is <= tolerance x F.
 
     Without a momentum it is eGDM: both rates come from the eigenvalues, estimated by `power_iterations`. With a
@@ -144,6 +136,8 @@ class HeavyBall:
     One that ends before it has converged returns the lowest point met, which need not be the last.
     """
 
+    solution: ClassVar = HeavyBallSolution
+
     momentum: float | None = None
     learning_rate: float | None = None
     tolerance: float = 1e-6
@@ -152,26 +146,15 @@ class HeavyBall:
     power_iterations: int = 20
     seed: int = 0
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> HeavyBallSolution:
-        """Minimise from 0 unless told; Ctrl-C ends it at the last point."""
-        check_least_squares(objective)
-        journal = Journal(watch, self.max_seconds)
-        descent: _Descent | None = None
-        try:
-            point = objective.start(start)
-            estimated = self._estimate(point)
-            descent = _Descent(self, point, estimated)
-            ended = self._descend(descent, journal, 2 * len(estimated.estimates))
-        except KeyboardInterrupt:
-            ended = {"message": "interrupted", "interrupted": True}
-        solution = journal.solution(**ended)
-        assert descent is not None, "without a point, the journal raises"
-        if not solution.converged:
-            # Momentum overshoots: an unfinished descent may have been lower before.
-            solution = descent.at_its_lowest(solution)
-        return HeavyBallSolution(**vars(solution), eigenvalues=descent.eigenvalues, rates=descent.rates)
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_least_squares(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+        point = objective.start(start)
+        estimated = self._estimate(point)
+        descent = _Descent(self, point, estimated)
+        journal.also(descent.told)
+        return journal.solution(**self._descend(descent, journal, 2 * len(estimated.estimates)))
 
     def _estimate(self, point: EvaluatedPoint) -> Eigenvalues:
         gamma = point.objective.weight_penalty.strength
@@ -191,6 +174,7 @@ class HeavyBall:
         for number in range(self.max_iterations + 1):
             stop = descent.note(journal, products if number == 0 else 0)
             if certified_gap(descent.point) <= self.tolerance * descent.point.value:
+                descent.has_converged = True
                 return {"message": "the certified gap is below the tolerance", "converged": True}
             if stop is None and descent.at_the_limit():
                 stop = "the gradient is zero but for the rounding of float64"
@@ -210,6 +194,7 @@ class _Descent:
         # Of the features as they are: a product with them rounds what it sums, and that is not centred.
         self._size_of_features = float(np.sqrt(np.sum(point.crude_hessian_diagonal())))
         self._best = point
+        self.has_converged = False
         self._begin(point, eigenvalues)
 
     def _begin(self, point: EvaluatedPoint, eigenvalues: Eigenvalues) -> None:
@@ -226,10 +211,14 @@ class _Descent:
             point.weights, point.value, norm, gap=gap, certified_gap=gap, inner=products, step=self.rates.step
         )
 
-    def at_its_lowest(self, solution: Solution) -> Solution:
-        """The run as if it had ended at the lowest point met; the steps beyond are counted all the same."""
-        lines = [line for line in solution.history if line.value == self._best.value]
-        return solution.at(lines[0], self._best.weights) if lines else solution
+    def told(self) -> dict[str, Any]:
+        """What a solution tells beside its last line: an unfinished descent may have been lower before."""
+        known = {"eigenvalues": self.eigenvalues, "rates": self.rates}
+        if self.has_converged:
+            return known
+        best, gap = self._best, certified_gap(self._best)
+        lowest = {"weights": best.weights, "value": best.value, "certified_gap": gap, "estimated_gap": gap}
+        return {**known, **lowest, "gradient_norm": float(np.linalg.norm(best.gradient))}
 
     def at_the_limit(self) -> bool:
         """Whether the gradient is no longer than its own rounding errors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,19 +37,16 @@ class LambdaGradient(Solver):
 
     def refuses(self, objective: RankingObjective) -> str | None:
         if not isinstance(objective.loss, NDCGWeightedLogistic):
-            return f"it follows the NDCG of the loss, and {objective.loss} has none. Use NewtonCG."
+            return f"it follows the NDCG of the loss, and {objective.loss} has none. Use solver='newton'."
         return wants_smooth_penalty(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         best = _Best()
+        # The best point, which need not be the last.
+        journal.also(lambda: best.known)
         origin = objective.start()
         point = origin if start is None else objective.start(start)
-        try:
-            ended = self._descend(point, float(np.linalg.norm(origin.gradient)), journal, best)
-        except KeyboardInterrupt:
-            # The best point, which need not be the last.
-            ended = journal.solution("interrupted", interrupted=True)
-        return best.of(ended)
+        return self._descend(point, float(np.linalg.norm(origin.gradient)), journal, best)
 
     def _descend(self, point: EvaluatedPoint, first_norm: float, journal: Journal, best: _Best) -> Solution:
         for number in range(self.max_iterations + 1):
@@ -78,14 +75,10 @@ class _Best:
 
     def __init__(self) -> None:
         self._measure = -np.inf
-        self._known: dict[str, Any] = {}
+        self.known: dict[str, Any] = {}
 
     def compare(self, point: EvaluatedPoint, gradient_norm: float) -> None:
         measure = point.sums["ndcg"]
-        if not self._known or measure >= self._measure - _EQUAL * abs(self._measure):
-            self._known = {"weights": point.weights, "value": point.value, "gradient_norm": gradient_norm}
+        if not self.known or measure >= self._measure - _EQUAL * abs(self._measure):
+            self.known = {"weights": point.weights, "value": point.value, "gradient_norm": gradient_norm}
         self._measure = max(self._measure, measure)
-
-    def of(self, solution: Solution) -> Solution:
-        """The solution with this point in place of the last one."""
-        return replace(solution, **self._known)

@@ -135,10 +135,8 @@ class NewtonCG(Solver):
         # A sample of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
         loose = replace(self, tolerance=max(self.tolerance, 0.1 * data.n_features / wanted))
         start = smaller.at(loose.start_from_samples(smaller, journal))
-        found = loose.continue_from(start, Journal(max_seconds=self.max_seconds))[0].weights
-        if journal is not None:
-            journal.so_far = found
-        return found
+        inner = Journal(max_seconds=self.max_seconds) if journal is None else journal.part()
+        return loose.continue_from(start, inner)[0].weights
 
 
 def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditioner:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -18,8 +18,9 @@ from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.least_squares import Centring
 from linrank.objective.objective import RankingObjective
 from linrank.objective.placed_blocks import PlacedBlock, Shard, SpreadQuery
-from linrank.solvers.heavy_ball import check_least_squares
-from linrank.solvers.solution import Journal, Solution, Watch
+from linrank.solvers.heavy_ball import wants_least_squares
+from linrank.solvers.solution import Journal, Solution
+from linrank.solvers.solver import Solver
 
 # Rows are centred in a copy of this size, which stays in cache while its products are summed; smaller ones cost more in
 # calls than they save in memory.
@@ -60,6 +61,12 @@ class NormalEquations:
         for zeroed in (total.gram, total.gram.T, total.right):
             zeroed[objective.idle] = 0.0
         return cls(objective.C * total.gram, objective.C * total.right, objective.C * total.square)
+
+    def toward(self, centres: Vector | float, gamma: float) -> NormalEquations:
+        """Those of the penalty gamma / 2 |w - centres|²."""
+        centres = np.broadcast_to(centres, self.right.shape)
+        square = self.square + gamma * float(centres @ centres)
+        return replace(self, right=self.right + gamma * centres, square=square)
 
     def solution(self, gamma: float) -> Vector:
         """The weights for one gamma, by Cholesky factors."""
@@ -297,28 +304,41 @@ def _product(factors: Sequence[Matrix], matrix: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class GramRidge:
-    """The exact solution for one gamma: one pass for the normal equations, and one for the value."""
+class GramRidge(Solver):
+    """The exact solution for one gamma: one pass for the normal equations, and one for the value.
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise; nothing depends on the start."""
-        del start
-        check_least_squares(objective)
-        equations = NormalEquations.of(objective)
-        return self.finish(objective, equations, equations.solution(objective.weight_penalty.strength), watch)
+    There are no iterations. Where rounding leaves a gap of more than `tolerance` x F, it says so.
+    """
+
+    tolerance: float = 1e-6
+    max_iterations: int = 1
+    max_seconds: float = np.inf
+
+    def refuses(self, objective: RankingObjective) -> str | None:
+        return wants_least_squares(objective)
+
+    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:  # noqa: ARG002
+        gamma, centres = objective.weight_penalty.strength, objective.weight_penalty.centres
+        equations = NormalEquations.of(objective).toward(centres, gamma)
+        return self.finish(objective, equations, lambda: equations.solution(gamma), journal)
 
     def finish(
-        self, objective: RankingObjective, equations: NormalEquations, weights: Vector, watch: Watch | None
+        self, objective: RankingObjective, equations: NormalEquations, solve: Callable[[], Vector], journal: Journal
     ) -> Solution:
         """The solution that such weights are, with what was at 0 as its first line."""
-        gamma, journal = objective.weight_penalty.strength, Journal(watch)
-        for at, value in (
-            (np.zeros_like(weights), 0.5 * equations.square),
-            (weights, objective.at(weights).value),
-        ):
-            norm = float(np.linalg.norm(equations.gram @ at + gamma * at - equations.right))
+        gamma = objective.weight_penalty.strength
+
+        def note(weights: Vector, value: float) -> tuple[float, str | None]:
+            # By the equations, whose rows are centred: the gradient itself is a sum of larger numbers.
+            norm = float(np.linalg.norm(equations.gram @ weights + gamma * weights - equations.right))
             gap = norm * norm / (2.0 * gamma)
-            journal.note(at, value, norm, gap=gap, certified_gap=gap, inner=0, step=1.0)
-        return journal.solution("solved", converged=True)
+            return gap, journal.note(weights, value, norm, gap=gap, certified_gap=gap, inner=0, step=1.0)
+
+        _, stop = note(np.zeros(len(equations.right)), 0.5 * equations.square)
+        if stop:
+            return journal.solution(stop)
+        point = objective.at(solve())
+        gap, _ = note(point.weights, point.value)
+        if gap <= self.tolerance * point.value:
+            return journal.solution("solved", converged=True)
+        return journal.stalled(point, point.gradient, gap=gap)

@@ -42,7 +42,7 @@ class ReweightedL1(Solver):
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         if start is None:
             convex = objective.with_penalty(L1(_concave(objective).strength))
-            start = ProximalGradient().minimize(convex).weights
+            start = ProximalGradient().continue_from(convex.start(), journal.part())[0].weights
         top = largest_l1(objective.start())
         return self._descend(objective.start(start), top, journal)
 
@@ -58,7 +58,7 @@ class ReweightedL1(Solver):
             solver = ProximalGradient(tolerance=0.0, subgradient_tolerance=_LEFT * distance)
             before, penalty = point.weights, _concave(point.objective)
             touching = point.with_penalty(penalty.tangent(before))
-            solution, point = solver.continue_from(touching, Journal(max_seconds=self.max_seconds))
+            solution, point = solver.continue_from(touching, journal.part())
             point = point.with_penalty(penalty)
             inner = solution.inner_iterations
             if np.array_equal(point.weights, before):

@@ -55,18 +55,12 @@ class SmoothedNewton(Solver):
             smooth = objective.with_loss(objective.loss.smoothed(width))  # type: ignore[attr-defined]
             if weights is None and isinstance(newton, NewtonCG):
                 weights = newton.start_from_samples(smooth, journal)
-            inner = Journal(max_seconds=self.max_seconds)
-            try:
-                solved, point = newton.continue_from(smooth.start(weights), inner)
-            except KeyboardInterrupt:
-                # Before the first width is done there is no bound yet, but weights there may be.
-                journal.so_far = inner.last_weights if inner.last_weights is not None else journal.so_far
-                raise
+            solved, point = newton.continue_from(smooth.start(weights), journal.part())
             upper, lower = _bounds(point)
             if upper - max(highest, lower) <= self.tolerance * upper:
                 # The last corner is solved to the end, so that the answer does not depend on the way here.
                 polish = self._inner(objective, _EXACT)
-                solved, point = polish.continue_from(point, Journal(max_seconds=self.max_seconds))
+                solved, point = polish.continue_from(point, journal.part())
                 upper, lower = _bounds(point)
             weights = solved.weights
             highest = max(highest, lower)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,21 @@ from linrank.showing import above_minimum
 _ROUNDING = 1e-13
 
 
-@dataclass(frozen=True, slots=True)
-class Iteration:
-    """One line of a solver's history."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a history, of whatever kind."""
 
     number: int
     value: float
     """The objective."""
+    seconds: float
+    """Since the beginning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iteration(Line):
+    """A point of a solver."""
+
     gap: float
     """What the solver goes by: the estimate of (f - min f) / f, or |g| / |g at 0| for TRON."""
     gradient_norm: float
@@ -32,7 +40,6 @@ class Iteration:
     """Conjugate-gradient steps at this point, each one pass over the data."""
     step: float
     """The share of the Newton step, or the trust region's ratio of steps, that led here."""
-    seconds: float
     certified_gap: float = np.inf
     """A bound on f - min f, where one is known; one above f itself says nothing."""
 
@@ -45,11 +52,11 @@ class Iteration:
         )
 
 
-Watch: TypeAlias = Callable[[Iteration, Vector], object]
-"""Called after each iteration with the weights there; a true answer stops the solver."""
+Watch: TypeAlias = Callable[[Any, Vector], object]
+"""Called with each line of the history and the weights there; a true answer ends the run."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Solution:
     """The weights found, and how good they are known to be.
 
@@ -60,17 +67,18 @@ class Solution:
 
     weights: Vector
     value: float
-    gradient_norm: float
-    certified_gap: float
-    estimated_gap: float
-    iterations: int
-    """Steps taken; the history has a line for the first point too."""
-    inner_iterations: int
+    history: tuple[Any, ...]
+    """Lines of one kind: `Iteration`s of a solver."""
+    message: str
     converged: bool
     """Whether the solver's rule holds to its tolerance, or the gap is within the rounding of f."""
     interrupted: bool
-    message: str
-    history: tuple[Iteration, ...]
+    iterations: int
+    """Steps taken; the history has a line for the first point too."""
+    gradient_norm: float = np.nan
+    certified_gap: float = np.inf
+    estimated_gap: float = np.inf
+    inner_iterations: int = 0
 
     def at(self, line: Iteration, weights: Vector) -> Self:
         """The same run, as if it had ended at an earlier line of its history."""
@@ -93,49 +101,84 @@ class Solution:
 
 
 class Journal:
-    """The history of one run: it keeps the last point, watches the clock, and asks the watcher whether to go on."""
+    """The history of one run: it keeps the last point, has the clock, asks the watcher, and hears Ctrl-C."""
 
-    def __init__(self, watch: Watch | None = None, max_seconds: float = np.inf) -> None:
+    def __init__(
+        self, watch: Watch | None = None, max_seconds: float = np.inf, solution: type[Solution] = Solution
+    ) -> None:
         self._watch = watch
         self._max_seconds = max_seconds
+        self._solution = solution
         self._started = time.perf_counter()
-        self._lines: list[Iteration] = []
+        self._lines: list[Any] = []
         self._weights: Vector | None = None
         self._gap = np.inf
-        self._certified_gap = np.inf
-        self.so_far: Vector | None = None
-        """Weights found before there is a point of the whole data to note."""
+        self._also: Callable[[], dict[str, Any]] = dict
+        self._so_far: Vector | None = None
 
-    @property
-    def last_weights(self) -> Vector | None:
-        return self._weights
+    def part(self) -> Journal:
+        """The journal of a smaller problem on the way: by the same clock, and what it finds is not lost to Ctrl-C."""
 
-    @property
-    def is_empty(self) -> bool:
-        return not self._lines
+        def remember(_: Iteration, weights: Vector) -> None:
+            self._so_far = weights
 
-    def note(
-        self, weights: Vector, value: float, gradient_norm: float, *, gap: float, certified_gap: float, inner: int,
-        step: float, shown: float | None = None,
-    ) -> str | None:  # fmt: skip
-        """Add a line; return why to stop, if there is a reason beside convergence. What is not finite is refused.
+        part = Journal(remember, self._max_seconds)
+        part._started = self._started
+        return part
 
-        The gaps are in the units of f; `shown` stands in the line in place of gap / f.
+    def also(self, tell: Callable[[], dict[str, Any]]) -> None:
+        """What else the solution is to tell, or tell otherwise than the last line does: asked for at the end."""
+        self._also = tell
+
+    def until_ctrl_c(
+        self, work: Callable[[], Solution], start: Callable[[Vector], EvaluatedPoint] | None = None
+    ) -> Solution:
+        """What the work returns; Ctrl-C ends it at the last point, or at the point from which it was to `start`."""
+        try:
+            return work()
+        except KeyboardInterrupt:
+            if not self._lines and self._so_far is not None and start is not None:
+                # It came while a first point was looked for: what was found by then is handed over.
+                self.note_smooth(start(self._so_far), inner=0, step=0.0)
+            return self.solution("interrupted", interrupted=True)
+
+    def add(self, kind: type[Line], weights: Vector, value: float, **known: Any) -> str | None:
+        """Add a line of a kind; return why to stop, if there is a reason beside convergence.
+
+        What is not finite is refused.
         """
         if not (np.isfinite(value) and np.isfinite(weights).all()):
             largest = np.abs(weights).max(initial=0.0)
             raise left_float64(
                 f"the objective is {value:g} and the largest weight {largest:g} in step {len(self._lines)}"
             )
-        self._weights, self._gap, self._certified_gap = weights, gap, certified_gap
+        seconds = time.perf_counter() - self._started
+        self._weights = weights
+        self._lines.append(kind(number=len(self._lines), value=value, seconds=seconds, **known))
+        if self._watch is not None and self._watch(self._lines[-1], weights):
+            return "the validation measure no longer improves"
+        return self.too_late()
+
+    def too_late(self) -> str | None:
+        """Why to stop, where the time is over."""
+        late = time.perf_counter() - self._started > self._max_seconds
+        return f"out of time (max_seconds={self._max_seconds:g})" if late else None
+
+    def note(
+        self, weights: Vector, value: float, gradient_norm: float, *, gap: float, certified_gap: float, inner: int,
+        step: float, shown: float | None = None,
+    ) -> str | None:  # fmt: skip
+        """Add an `Iteration`; return why to stop, as `add` does.
+
+        The gaps are in the units of f; `shown` stands in the line in place of gap / f.
+        """
         if shown is None:
             shown = gap / value if value > 0.0 else 0.0
-        seconds = time.perf_counter() - self._started
-        line = Iteration(len(self._lines), value, shown, gradient_norm, inner, step, seconds, certified_gap)
-        self._lines.append(line)
-        if self._watch is not None and self._watch(line, weights):
-            return "the validation measure no longer improves"
-        return f"out of time (max_seconds={self._max_seconds:g})" if seconds > self._max_seconds else None
+        self._gap = gap
+        return self.add(
+            Iteration, weights, value, gap=shown, gradient_norm=gradient_norm, inner=inner, step=step,
+            certified_gap=certified_gap,
+        )  # fmt: skip
 
     def note_smooth(
         self, point: EvaluatedPoint, *, gap: float | None = None, inner: int, step: float, shown: float | None = None
@@ -163,21 +206,21 @@ class Journal:
         return self.solution("no step lowers the objective, though it is not at its minimum; scale the features")
 
     def solution(self, message: str, *, converged: bool = False, interrupted: bool = False) -> Solution:
-        """What is known at the last point noted."""
-        if self._weights is None:
+        """What is known at the last point."""
+        known: dict[str, Any] = {"iterations": max(1, len(self._lines) - 1)}
+        if self._lines:
+            known |= {"weights": self._weights, "value": self._lines[-1].value}
+        if self._lines and isinstance(self._lines[-1], Iteration):
+            known |= {
+                "gradient_norm": self._lines[-1].gradient_norm,
+                "certified_gap": self._lines[-1].certified_gap,
+                "estimated_gap": self._gap,
+                "inner_iterations": sum(line.inner for line in self._lines),
+            }
+        known |= self._also()
+        if "weights" not in known:
             # Interrupted before the first point was evaluated: there is nothing to hand over.
             raise KeyboardInterrupt
-        last = self._lines[-1]
-        return Solution(
-            self._weights,
-            last.value,
-            last.gradient_norm,
-            self._certified_gap,
-            self._gap,
-            max(1, len(self._lines) - 1),
-            sum(line.inner for line in self._lines),
-            converged,
-            interrupted,
-            message,
-            tuple(self._lines),
+        return self._solution(
+            message=message, converged=converged, interrupted=interrupted, history=tuple(self._lines), **known
         )

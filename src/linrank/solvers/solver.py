@@ -1,45 +1,55 @@
-"""What every solver of a `RankingObjective` shares: refusing what it cannot minimise, its clock, and Ctrl-C."""
+"""What every solver shares: refusing what it cannot minimise, its clock, and Ctrl-C."""
 
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
-from linrank.objective.objective import RankingObjective
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.solution import Journal, Solution, Watch
 
+Problem = TypeVar("Problem")
+Start = TypeVar("Start")
 
-class Solver(metaclass=ABCMeta):
-    """Minimises objectives of some kind; one file an algorithm, its settings as fields."""
+
+class Minimizer(Generic[Problem, Start], metaclass=ABCMeta):
+    """Minimises problems of some kind; one file an algorithm, its settings as fields."""
 
     max_seconds: float
+    solution: ClassVar[type[Solution]] = Solution
+    """What it returns."""
 
-    def refuses(self, objective: RankingObjective) -> str | None:  # noqa: ARG002
-        """Why this solver cannot minimise an objective, and what can; None where it can."""
+    def refuses(self, objective: Problem) -> str | None:  # noqa: ARG002
+        """Why this solver cannot minimise a problem, and what can; None where it can."""
         return None
 
-    def minimize(
-        self, objective: RankingObjective, start: Vector | None = None, *, watch: Watch | None = None
-    ) -> Solution:
-        """Minimise from given weights, or from where the solver begins; Ctrl-C ends it at the last point there is."""
+    def minimize(self, objective: Problem, start: Start | None = None, *, watch: Watch | None = None) -> Solution:
+        """Minimise from a given point, or from where the solver begins; Ctrl-C ends it at the last point there is."""
         reason = self.refuses(objective)
         if reason is not None:
             raise LinrankError(f"{type(self).__name__}: {reason}")
-        journal = Journal(watch, self.max_seconds)
-        try:
-            return self._run(objective, start, journal)
-        except KeyboardInterrupt:
-            if journal.is_empty and journal.so_far is not None:
-                # It came while a first point was looked for: what was found by then is handed over.
-                journal.note_smooth(objective.start(journal.so_far), inner=0, step=0.0)
-            return journal.solution("interrupted", interrupted=True)
+        journal = Journal(watch, self.max_seconds, self.solution)
+        return journal.until_ctrl_c(lambda: self._run(objective, start, journal), self._starter(objective))
+
+    def _starter(self, objective: Problem) -> Callable[[Vector], EvaluatedPoint] | None:  # noqa: ARG002
+        """What evaluates weights that were found before there was a point, where there may be such."""
+        return None
 
     @abstractmethod
-    def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
+    def _run(self, objective: Problem, start: Start | None, journal: Journal) -> Solution:
         """Minimise, noting every point."""
+
+
+class Solver(Minimizer[RankingObjective, Vector], metaclass=ABCMeta):
+    """Minimises objectives in the weights."""
+
+    def _starter(self, objective: RankingObjective) -> Callable[[Vector], EvaluatedPoint]:
+        return objective.start
 
 
 def wants_smooth_loss(objective: RankingObjective) -> str | None:

@@ -78,7 +78,7 @@ def steps_as_gamma_falls(
         with Threads() as executor:
             objective = _objective(train, gamma, executor)
             for name, solver in solvers.items():
-                steps[name].append(solver.minimize(objective).iterations)  # type: ignore[attr-defined]
+                steps[name].append(solver.minimize(objective).iterations)
 
     def drawing(figure: Any) -> None:
         axes = figure.subplots()
