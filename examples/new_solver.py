@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank import RankSVM, make_ranking
-from linrank.solvers.choice import SOLVERS
+from linrank.solvers.registry import SOLVERS
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty
 
 

@@ -17,7 +17,7 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L1, L2, Bounds, ElasticNet, Toward
 from linrank.objective.placement import PlacedData
 from linrank.objective.registry import LOSSES as NAMED_LOSSES
-from linrank.solvers.choice import SOLVERS as BY_NAME
+from linrank.solvers.registry import SOLVERS as BY_NAME
 from linrank.solvers.solver import Solver
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from contracts.products import CONVEX, DATA, LOSSES, PENALTIES, SOLVERS, objective_of
-from linrank import LinrankError
+from linrank import LinrankError, RankNet
+from linrank.cli import train
 from linrank.executors.local import Threads
-from linrank.solvers.choice import SOLVERS as BY_NAME
 from linrank.solvers.choice import default_solver
+from linrank.solvers.registry import SOLVERS as BY_NAME
 from linrank.solvers.solution import Iteration, Solution
 
 ALL = pytest.mark.parametrize("solver", SOLVERS)
@@ -42,7 +43,16 @@ def usual(solver):
 
 
 def test_all_that_a_user_may_name_are_here():
-    assert set(BY_NAME.values()) <= set(SOLVERS.values())
+    assert {type(make()) for make in BY_NAME.values()} <= set(SOLVERS.values())
+
+
+def test_the_command_line_and_the_rankers_offer_what_is_registered(monkeypatch):
+    monkeypatch.setitem(BY_NAME, "mine", SOLVERS["GradientDescent"])
+    assert train.parser().parse_args(["data.txt", "--solver", "mine"]).solver == "mine"
+    assert RankNet(1e-4, solver="mine", tol=1e-3).fit(DATA).solution_.converged
+    monkeypatch.delitem(BY_NAME, "mine")
+    with pytest.raises(LinrankError, match="solver='mine'; use one of None, 'newton'"):
+        RankNet(solver="mine").fit(DATA)
 
 
 @ALL

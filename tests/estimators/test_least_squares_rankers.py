@@ -8,12 +8,12 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrank import LinrankError, make_ranking
-from linrank.estimators import pairwise_ridge
 from linrank.estimators.egdm import EGDM
 from linrank.estimators.gdm import GDM
 from linrank.estimators.pairwise_ridge import PairwiseRidge, PairwiseRidgeCV
 from linrank.measures import NDCG
 from linrank.objective import placed_blocks, placement
+from linrank.solvers import normal_equations
 
 DATA, _ = make_ranking(40, (5, 25), 8)
 X, Y, QID = DATA.features, DATA.labels, DATA.qid
@@ -163,7 +163,7 @@ def test_impossible_settings_are_refused_before_any_work():
 
 
 def test_too_many_features_for_a_matrix_are_refused_with_a_remedy(monkeypatch):
-    monkeypatch.setattr(pairwise_ridge, "_MOST_FEATURES_IN_A_MATRIX", 7)
+    monkeypatch.setattr(normal_equations, "_MOST_FEATURES_IN_A_MATRIX", 7)
     with pytest.raises(LinrankError, match="use solver='cg'"):
         PairwiseRidge(solver="gram").fit(X, Y, qid=QID)
     with pytest.raises(LinrankError, match="QueryKFold"):

@@ -5,7 +5,10 @@ import pytest
 from scipy import optimize, sparse
 
 from linrank import (
+    EGDM,
+    GDM,
     LinearModel,
+    LinearSVRRanker,
     LinrankError,
     ListNet,
     PairwiseRidge,
@@ -17,7 +20,9 @@ from linrank import (
     feature_path,
     make_ranking,
 )
+from linrank.estimators.linear_svr import _documents_alone
 from linrank.executors.local import Threads
+from linrank.solvers.registry import SOLVERS
 
 DATA, TRUE = make_ranking(30, 15, 6, n_informative=6, random_state=2)
 NAMES = ("bm25", "title", "clicks", "age", "price", "length")
@@ -177,3 +182,45 @@ def test_a_number_that_is_also_a_name_is_not_guessed_about():
     with pytest.raises(LinrankError, match=r"1 may be column 1 from 0, or the feature named '1'\. Use names"):
         RankSVM(bounds={1: "+"}).fit(DATA.features, DATA.labels, qid=DATA.qid)
     assert RankSVM(0.01, bounds={"1": "-"}).fit(DATA.features, DATA.labels, qid=DATA.qid).coef_[0] <= 0
+
+
+@pytest.mark.parametrize("ranker", [GDM, EGDM])
+def test_heavy_ball_takes_a_prior_and_says_who_takes_bounds(ranker):
+    model = ranker(10.0, prior=PRIOR, tol=1e-14).fit(NAMED)
+    exact = PairwiseRidge(10.0, prior=PRIOR).fit(NAMED)
+    np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-6)
+    assert model.objective == exact.objective
+    assert model.objective.endswith("w meaning w - prior in the penalty")
+    assert ranker(1e12, prior=dict(zip(NAMES, PRIOR, strict=True))).fit(NAMED).coef_ == pytest.approx(PRIOR, abs=1e-6)
+    for ask in (lambda: ranker(bounds="non-negative"), lambda: ranker().set_params(bounds="non-negative")):
+        with pytest.raises(LinrankError, match=r"cannot keep its weights within bounds; .* PairwiseRidge can"):
+            ask()
+
+
+def test_a_stream_starts_at_the_prior_and_keeps_near():
+    still = EGDM(1e12, prior=PRIOR).partial_fit(NAMED)
+    np.testing.assert_allclose(still.coef_, PRIOR, atol=1e-6)
+    free, pulled = EGDM(1e4).partial_fit(NAMED), EGDM(1e4, prior=PRIOR).partial_fit(NAMED)
+    assert np.linalg.norm(pulled.coef_ - PRIOR) < np.linalg.norm(free.coef_ - PRIOR)
+    away = pulled.coef_ - PRIOR
+    assert pulled.objective_ == pulled.history_[0].loss + 5e3 * float(away @ away)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize(
+    "ranker", [RankSVM, RankNet, ListNet, PairwiseRidge, LinearSVRRanker, SparseRank], ids=lambda kind: kind.__name__
+)
+def test_any_solver_serves_a_ranker_unless_it_says_why_not(ranker, name):
+    usual = ranker().fit(NAMED)
+    data = _documents_alone(NAMED)[0] if ranker is LinearSVRRanker else NAMED
+    with Threads(1) as executor:
+        objective = usual._objective(data, executor)
+        # Newton's method is proximal Newton where there are corners.
+        can = {name, "proximal-newton"} if name == "newton" else {name}
+        refused = all(SOLVERS[one]().refuses(objective) is not None for one in can)
+    if refused:
+        with pytest.raises(LinrankError, match=f"^solver='{name}' cannot minimise this: .*\\.$"):
+            ranker(solver=name).fit(NAMED)
+    else:
+        model = ranker(solver=name, tol=1e-6).fit(NAMED)
+        assert model.objective_ == pytest.approx(usual.objective_, rel=1e-3)

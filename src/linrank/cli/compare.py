@@ -71,7 +71,7 @@ def parser() -> ArgumentParser:
     made.add_argument("--replay", metavar="RESULTS", help="run the comparison of a results folder again and compare")
     add_data_options(made)
     width = max(map(len, METHODS))
-    says = "\n".join(f"  {name:<{width}}  {method.formula}" for name, method in METHODS.items())
+    says = "\n".join(f"  {name:<{width}}  {method.says}" for name, method in METHODS.items())
     made.epilog = f"{made.epilog}\n\nmethods:\n{says}"
     return made
 

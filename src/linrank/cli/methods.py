@@ -11,14 +11,12 @@ from linrank.cli.wanted import add_wanted_options
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 from linrank.objective.registry import ranking_losses
+from linrank.solvers.registry import SOLVERS
 
 # What can be trained to a model file; the variants of a method are trained by its own name and settings.
 NAMES = tuple(name for name, method in METHODS.items() if method.linear and not method.variant)
 # As `linrank.dataset.scaling` has them, which is not loaded for a help text.
 SCALINGS = ("auto", "none", "standard", "min-max", "max-abs", "query")
-
-# As `linrank.solvers.choice` has them, likewise.
-SOLVERS = ("newton", "proximal-newton", "proximal-gradient", "smoothed", "tron")
 
 # Options that are parameters of the estimator, by the same name or another.
 _SAME_NAME = ("C", "loss", "penalty", "pairs", "solver", "tol", "max_iter", "patience", "max_seconds")
@@ -35,7 +33,9 @@ def add_method_options(parser: ArgumentParser) -> None:
     )
     ranksvm.add_argument("--penalty", choices=("l2", "l1", "elasticnet"), help="w.w/2, |w|_1, or half of each (l2)")
     ranksvm.add_argument("--pairs", choices=("all", "adjacent"), help="all pairs, or of neighbouring labels only (all)")
-    ranksvm.add_argument("--solver", choices=SOLVERS, help="(newton, proximal with corners; smoothed for the hinge)")
+    ranksvm.add_argument(
+        "--solver", choices=tuple(SOLVERS), help="(newton, proximal with corners; smoothed for the hinge)"
+    )
     add_wanted_options(parser)
     how = parser.add_argument_group("how")
     add_scaling_option(how)
@@ -60,7 +60,7 @@ def add_scaling_option(parser: Any, default: str = "auto") -> None:
 def add_method_choice(parser: ArgumentParser) -> None:
     """Add the choice of a method and the settings of those that are not ranksvm."""
     width = max(map(len, NAMES))
-    says = "\n".join(f"  {name:<{width}}  {METHODS[name].formula}" for name in NAMES)
+    says = "\n".join(f"  {name:<{width}}  {METHODS[name].says}" for name in NAMES)
     parser.epilog = f"{parser.epilog}\n\nmethods:\n{says}"
     parser.add_argument("--method", choices=NAMES, default="ranksvm", help="(ranksvm)")
     parser.add_argument(

@@ -36,11 +36,11 @@ DIRECTIONS = {"higher": (1.0,), "lower": (-1.0,), "both": (1.0, -1.0)}
 class AdaRank(LinearRanker):
     """Boosting of single features for a measure of ranking quality (Xu & Li, 2007: AdaRank-NDCG).
 
-    Lowers `sum over queries of exp(-E_q)`, E_q being the measure of query q under the scores w.x, greedily. All queries
-    weigh the same in the first round, and exp(-E_q) from then on; the feature with the largest weighted mean r of the
-    measure, taken alone, is added with the strength ln((1 + r) / (1 - r)) / 2. A feature stands here for its values
-    divided by their range, largest minus smallest, so that its unit makes no difference; on features between 0 and 1 it
-    is the paper's method. No random numbers are used.
+    Lowers {formula}, by the measure E_q of each query q under the scores w.x. All queries weigh the same in the first
+    round, and exp(-E_q) from then on; the feature with the largest weighted mean r of the measure, taken alone, is
+    added with the strength ln((1 + r) / (1 - r)) / 2. A feature stands here for its values divided by their range,
+    largest minus smallest, so that its unit makes no difference; on features between 0 and 1 it is the paper's method.
+    No random numbers are used.
 
     The paper's rule may pick the same feature for ever: more of it alone changes no order. Here a feature that does not
     raise the training measure is passed over in that round, and the next strongest is tried; it stops where none does.
@@ -94,8 +94,8 @@ class AdaRank(LinearRanker):
     history_: tuple[Round, ...] = field(init=False)
 
     @property
-    def objective(self) -> str:  # type: ignore[override]
-        return f"sum over queries of exp(-{self.measure}), greedily"
+    def objective(self) -> str:
+        return super().objective.replace("ndcg@10", self.measure)
 
     def _check(self) -> None:
         check_limits(self, all_iterations="go on as long as a round raises the measure at all")

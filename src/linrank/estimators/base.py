@@ -24,6 +24,7 @@ from linrank.dataset.scaling import difference_of_units
 from linrank.dataset.sound_rows import refuse_unsound
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
+from linrank.estimators.catalogue import METHODS
 from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
@@ -51,8 +52,6 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     __metadata_request__score = {"qid": True, "sample_weight": None}
 
     method: str = ""
-    objective: str = ""
-    """The formula minimised."""
     watches: bool = False
     """Whether an `eval_set` is of any use to it."""
     weighs_documents: bool = True
@@ -72,6 +71,11 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         nested = {name: value for name, value in settings.items() if "__" in name}
         changed: Self = super().set_params(**in_our_words(type(self).__name__, own, list(self.get_params())), **nested)
         return changed
+
+    @property
+    def objective(self) -> str:
+        """The formula minimised, by the settings."""
+        return METHODS[self.method].formula if self.method in METHODS else ""
 
     @property
     def feature_importances_(self) -> Any:

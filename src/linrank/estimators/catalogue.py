@@ -9,18 +9,22 @@ from importlib.util import find_spec
 from typing import Any
 
 from linrank.errors import LinrankError
+from linrank.objective.registry import LOSSES
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method as it is offered: its class, what it minimises in a line, and what to choose among when it is compared.
+    """A method as it is offered: its class, what it minimises and how, and what to choose among when it is compared.
 
-    A method that is another one with some settings is a variant: it is compared, but trained by the other's name.
+    The formula is that of its settings as they are, and is written here alone: `objective`, a class's docstring and
+    what the command line says come from it. A method that is another one with some settings is a variant: it is
+    compared, but trained by the other's name.
     """
 
     module: str
     class_name: str
     formula: str
+    how: str = ""
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     variant: bool = False
@@ -35,6 +39,11 @@ class Method:
     def estimator(self) -> str:
         """Where the class is, as `package.module:Class`."""
         return f"linrank.estimators.{self.module}:{self.class_name}"
+
+    @property
+    def says(self) -> str:
+        """The formula and how, in a line."""
+        return f"{self.formula}, {self.how}" if self.how else self.formula
 
     @property
     def is_installed(self) -> bool:
@@ -56,31 +65,47 @@ _GAMMA = {"gamma": tuple(10.0**exponent for exponent in range(3, -4, -1))}
 _TREES = {"n_trees": (50, 100), "learning_rate": (0.03, 0.1)}
 _LEAVES = {**_TREES, "max_leaves": (4, 8)}
 
+_SQUARED_HINGE = LOSSES["squared_hinge"].formula
+_RIDGE = f"{LOSSES['least_squares'].formula} + gamma * w.w / 2"
+_OF_LABELS = "sum over documents of (y_i - f(x_i))^2"
+_LAMBDA_MART = "sum over pairs of |change of NDCG| * log(1 + exp(-(f(x_i) - f(x_j))))"
+
+
+def _penalized(loss: str) -> str:
+    return f"penalty(w) + C * {LOSSES[loss].formula}"
+
+
 METHODS: dict[str, Method] = {
-    "single-feature": Method("simple_rankers", "SingleFeature", "the one feature that ranks the training queries best"),
+    "single-feature": Method("simple_rankers", "SingleFeature", "the largest mean of ndcg@10 of one feature"),
     "fixed-weights": Method(
-        "simple_rankers", "FixedWeights", "weights that are given; all 1 unless told", in_groups=False
+        "simple_rankers", "FixedWeights", "none: the weights are given", "all 1 unless told", in_groups=False
     ),
-    "ranksvm": Method(
-        "rank_svm", "RankSVM", "penalty(w) + C * squared hinge, max(0, 1 - w.(x_i - x_j))^2, over all pairs", _C
+    "ranksvm": Method("rank_svm", "RankSVM", _penalized("squared_hinge"), grid=_C),
+    "ranksvm-hinge": Method(
+        "rank_svm", "RankSVM", "ranksvm without the square", grid=_C, settings={"loss": "hinge"}, variant=True
     ),
-    "ranksvm-hinge": Method("rank_svm", "RankSVM", "ranksvm without the square", _C, {"loss": "hinge"}, variant=True),
     "ranksvm-l1": Method(
         "rank_svm",
         "RankSVM",
         "ranksvm with |w|_1",
-        {"C": _powers(*range(-15, -3))},
-        {"penalty": "l1", "tol": 1e-5},
+        grid={"C": _powers(*range(-15, -3))},
+        settings={"penalty": "l1", "tol": 1e-5},
         variant=True,
         sparse=True,
     ),
     "ranksvm-adjacent": Method(
-        "rank_svm", "RankSVM", "ranksvm, pairs of neighbouring labels only", _C, {"pairs": "adjacent"}, variant=True
+        "rank_svm",
+        "RankSVM",
+        "ranksvm, pairs of neighbouring labels only",
+        grid=_C,
+        settings={"pairs": "adjacent"},
+        variant=True,
     ),
     "sparserank": Method(
         "sparse_rank",
         "SparseRank",
-        "squared hinge over all pairs + l1 |w|_1, by accelerated proximal gradient",
+        f"{_SQUARED_HINGE} + l1 * |w|_1",
+        "by accelerated proximal gradient",
         _L1,
         {"tol": 1e-3},
         sparse=True,
@@ -88,14 +113,16 @@ METHODS: dict[str, Method] = {
     "fenchelrank": Method(
         "fenchel_rank",
         "FenchelRank",
-        "squared hinge over all pairs subject to |w|_1 <= radius, by Frank-Wolfe",
+        f"{_SQUARED_HINGE}, subject to |w|_1 <= radius",
+        "by Frank-Wolfe",
         {"radius": (0.5, 1.0, 2.0, 4.0, 8.0)},
         sparse=True,
     ),
     "mcprank": Method(
         "mcp_rank",
         "MCPRank",
-        "squared hinge over all pairs + a concave penalty (mcp, log, lp), by reweighting",
+        f"{_SQUARED_HINGE} + sum over j of p(w_j)",
+        "p concave (mcp, log, lp), by reweighting",
         _L1,
         {"tol": 1e-3},
         sparse=True,
@@ -103,7 +130,8 @@ METHODS: dict[str, Method] = {
     "minbatsrank": Method(
         "min_bat_s_rank",
         "MinBatSRank",
-        "squared hinge over all pairs + l1 |w|_1, online, a rate for each feature",
+        f"{_SQUARED_HINGE} + l1 * |w|_1, followed online",
+        "a rate for each feature",
         _L1,
         sparse=True,
     ),
@@ -111,81 +139,87 @@ METHODS: dict[str, Method] = {
         "min_bat_s_rank",
         "MinBatSRank",
         "minbatsrank with one rate for all features",
-        {"learning_rate": (1e-5, 1e-4, 1e-3, 1e-2), "l1": _powers(14, 12, 10, 8)},
-        {"feature_rates": False},
+        grid={"learning_rate": (1e-5, 1e-4, 1e-3, 1e-2), "l1": _powers(14, 12, 10, 8)},
+        settings={"feature_rates": False},
         variant=True,
         sparse=True,
     ),
     "rsrank": Method(
         "rs_rank",
         "RSRank",
-        "pairs weighed by their change of NDCG, L1 by truncated gradient",
+        f"{LOSSES['ndcg_huber'].formula} + l1 / truncate_every * |w|_1",
+        "by truncated gradient",
         {"l1": _powers(*range(9))},
         sparse=True,
     ),
-    "gdm": Method(
-        "gdm", "GDM", "least squares over pairs + gamma w.w / 2, fixed rate and momentum", _GAMMA, in_groups=False
-    ),
-    "egdm": Method(
-        "egdm", "EGDM", "least squares over pairs + gamma w.w / 2, rate and momentum from eigenvalues", _GAMMA
-    ),
-    "ridge": Method("pairwise_ridge", "PairwiseRidge", "least squares over pairs + gamma w.w / 2, exactly", _GAMMA),
+    "gdm": Method("gdm", "GDM", _RIDGE, "by a fixed rate and momentum", _GAMMA, in_groups=False),
+    "egdm": Method("egdm", "EGDM", _RIDGE, "by a rate and momentum from eigenvalues", _GAMMA),
+    "ridge": Method("pairwise_ridge", "PairwiseRidge", _RIDGE, "exactly", _GAMMA),
     "fac-ranksvm": Method(
         "fac_rank_svm",
         "FacRankSVM",
-        "the hinge's dual with weights of pairs <v_i, v_j>",
-        {"C": _powers(*range(-20, 1, 2))},
+        "|w|^2 / 2 - sum over pairs of a_ij with w = sum of a_ij (x_i - x_j), a_ij = <v_i, v_j>, "
+        "0 <= v <= sqrt(C / rank)",
+        grid={"C": _powers(*range(-20, 1, 2))},
     ),
     "reg-ranksvm": Method(
         "reg_rank_svm",
         "RegRankSVM",
-        "the hinge's dual with a nuclear norm of the weights of pairs",
-        {"C": (1e-4, 1e-3, 1e-2, 1e-1), "nuclear": (3.0, 10.0, 30.0, 100.0)},
+        "|w|^2 / 2 - sum over pairs of a_ij + nuclear * |A|_* + coupling * |a - A|^2, w = sum of a_ij (x_i - x_j)",
+        grid={"C": (1e-4, 1e-3, 1e-2, 1e-1), "nuclear": (3.0, 10.0, 30.0, 100.0)},
     ),
-    "listnet": Method(
-        "list_net", "ListNet", "cross entropy of top-one probabilities", {"C": _powers(*range(-6, 9, 2))}
-    ),
+    "listnet": Method("list_net", "ListNet", _penalized("cross_entropy"), grid={"C": _powers(*range(-6, 9, 2))}),
     "listnet-l1": Method(
         "list_net",
         "ListNet",
         "listnet with |w|_1",
-        {"C": _powers(*range(-4, 6))},
-        {"penalty": "l1"},
+        grid={"C": _powers(*range(-4, 6))},
+        settings={"penalty": "l1"},
         variant=True,
         sparse=True,
     ),
-    "ranknet": Method(
-        "rank_net", "RankNet", "sum over all pairs of log(1 + exp(-w.(x_i - x_j)))", {"C": _powers(*range(-16, 1, 2))}
-    ),
+    "ranknet": Method("rank_net", "RankNet", _penalized("logistic"), grid={"C": _powers(*range(-16, 1, 2))}),
     "lambdarank": Method(
         "lambda_rank",
         "LambdaRank",
-        "ranknet's pairs weighed by their change of NDCG",
-        {"C": (0.01, 0.1, 1.0, 10.0)},
-        {"patience": 50, "tol": 1e-4},
+        _penalized("ndcg_logistic"),
+        grid={"C": (0.01, 0.1, 1.0, 10.0)},
+        settings={"patience": 50, "tol": 1e-4},
     ),
-    "adarank": Method("ada_rank", "AdaRank", "boosting of single features by NDCG", {"tol": (0.0, 1e-3)}),
-    "svr": Method("linear_svr", "LinearSVRRanker", "sum over documents of max(0, |w.x + b - y| - epsilon)^2", _SVR),
+    "adarank": Method(
+        "ada_rank",
+        "AdaRank",
+        "sum over queries of exp(-ndcg@10), greedily",
+        "by single features",
+        {"tol": (0.0, 1e-3)},
+    ),
+    "svr": Method(
+        "linear_svr",
+        "LinearSVRRanker",
+        "(w.w + (b - mean label)^2) / 2 + C * sum over documents of max(0, |y_i - w.x_i - b| - epsilon)^2",
+        grid=_SVR,
+    ),
     "svr-absolute": Method(
-        "linear_svr", "LinearSVRRanker", "svr without the square", _SVR, {"loss": "l1"}, variant=True
+        "linear_svr", "LinearSVRRanker", "svr without the square", grid=_SVR, settings={"loss": "l1"}, variant=True
     ),
     "sampled-sgd": Method(
         "sampled_pair_sgd",
         "SampledPairSGD",
-        "the hinge on pairs that are drawn, a step each",
-        {"l2": (1e-1, 1e-2, 1e-3)},
+        "l2 * w.w / 2 + mean over pairs of max(0, 1 - w.(x_i - x_j)), by sampling",
+        grid={"l2": (1e-1, 1e-2, 1e-3)},
     ),
-    "gbt": Method("tree_rankers", "GradientBoostedTrees", "boosted trees on labels", _LEAVES, linear=False),
+    "gbt": Method("tree_rankers", "GradientBoostedTrees", _OF_LABELS, "by boosted trees", _LEAVES, linear=False),
     "random-forest": Method(
-        "tree_rankers", "RandomForest", "averaged trees on labels", {"min_leaf": (20, 50, 100)}, linear=False
+        "tree_rankers", "RandomForest", _OF_LABELS, "by averaged trees", {"min_leaf": (20, 50, 100)}, linear=False
     ),
     "lightgbm": Method(
-        "lambda_mart", "LightGBMRanker", "LambdaMART by LightGBM", _LEAVES, linear=False, needs="lightgbm"
+        "lambda_mart", "LightGBMRanker", _LAMBDA_MART, "by LightGBM", _LEAVES, linear=False, needs="lightgbm"
     ),
     "xgboost": Method(
         "lambda_mart",
         "XGBoostRanker",
-        "LambdaMART by XGBoost",
+        _LAMBDA_MART,
+        "by XGBoost",
         {**_TREES, "max_depth": (2, 3)},
         linear=False,
         needs="xgboost",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.measures import within_one_standard_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,9 @@ def best_strength(
 ) -> Choice:
     """The strength with the largest mean of its row of `measures`, queries without a value left out.
 
-    With `one_se` it is the plainest one, which is nearest to the first strength or to the last, whose mean is within
-    one standard error of the best. Where nothing was measured, it is the strength nearest to 1.
+    With `one_se` it is the plainest one, which is nearest to the first strength or to the last, within one standard
+    error of the best, as everywhere: by the differences over the same queries. Where nothing was measured, it is the
+    strength nearest to 1.
     """
     values = measures[:, ~np.isnan(measures[0])]
     n_queries = values.shape[1]
@@ -38,6 +40,6 @@ def best_strength(
     errors = values.std(axis=1) / np.sqrt(max(1, n_queries - 1))
     best = int(np.argmax(means))
     if one_se:
-        near = np.flatnonzero(means >= means[best] - errors[best])
-        best = int(near[-1 if plainest_last else 0])
+        near = [number for number, row in enumerate(values) if within_one_standard_error(row, values[best])]
+        best = near[-1 if plainest_last else 0]
     return Choice(best, means, errors)

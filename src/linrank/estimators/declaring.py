@@ -7,15 +7,18 @@ once, beside its type.
 from __future__ import annotations
 
 import inspect
+import textwrap
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeVar, dataclass_transform
 
+from linrank.estimators.catalogue import METHODS
 from linrank.estimators.habits import answering
 
 Value = TypeVar("Value")
 Class = TypeVar("Class", bound=type)
 
+_PAIRS = ", a pair being two documents of one query of which i has the higher label"
 _PARAMETERS, _ATTRIBUTES = "Parameters", "Attributes"
 
 
@@ -30,7 +33,8 @@ def with_settings(cls: Class) -> Class:
     """The class with a constructor of its annotated fields and of those it has from above, all described.
 
     Settings that the class itself declares come first in its signature. One that its docstring does not describe has
-    the description of the nearest class above, and so have the attributes of a trained ranker.
+    the description of the nearest class above, and so have the attributes of a trained ranker. `{formula}` in it stands
+    for what the catalogue says that the method minimises.
     """
     dataclass(eq=False, repr=False)(cls)
     init = answering(cls.__init__)  # type: ignore[misc]
@@ -65,10 +69,25 @@ def _completed(cls: type) -> str:
     ]
     attributes = list(dict.fromkeys(described[_ATTRIBUTES].values()))
     rest = {title: "\n".join(lines).strip() for title, lines in _sections(cls.__doc__ or "").items()}
-    first = rest.pop("")
+    first = _with_formula(rest.pop(""), cls)
     rest = {**rest, _PARAMETERS: "\n".join(settings), _ATTRIBUTES: "\n".join(attributes)}
     order = sorted(filter(rest.get, rest), key=lambda title: (title != _PARAMETERS, title != _ATTRIBUTES))
     return "\n\n".join([first, *(f"{title}\n{'-' * len(title)}\n{rest[title]}" for title in order)]) + "\n"
+
+
+def _with_formula(text: str, cls: Any) -> str:
+    """The text with the formula that the catalogue has in the place of `{formula}`, and with what a pair is."""
+    if "{formula}" not in text:
+        return text
+    formula = METHODS[cls.method].formula
+    pairs = _PAIRS if "over pairs" in formula else ""
+    paragraphs = text.split("\n\n")
+    return "\n\n".join(
+        textwrap.fill(part.replace("{formula}", f"`{formula}`{pairs}"), 116, break_on_hyphens=False)
+        if "{formula}" in part
+        else part
+        for part in paragraphs
+    )
 
 
 def _with_default(entry: str, default: Any) -> str:

@@ -14,6 +14,7 @@ from linrank.estimators.declaring import with_settings
 from linrank.estimators.gdm import HeavyBallRanker
 from linrank.estimators.settings import check_kinds
 from linrank.estimators.watching import watcher
+from linrank.objective.penalties import L2
 from linrank.online.heavy_ball import STREAM_MOMENTUM, StochasticHeavyBall, Stream
 from linrank.online.learner import follow
 from linrank.solvers.heavy_ball import HeavyBallSolution
@@ -29,13 +30,10 @@ _FEATURES_A_DOCUMENT = 64
 class EGDM(HeavyBallRanker):
     """Pairwise least squares by gradient descent with momentum, at rates taken from the Hessian's eigenvalues (eGDM).
 
-    Minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2` over the weights w; the sum is over queries, and L_q takes
-    off a query's mean. That is half the sum of `((w.x_i - w.x_j) - (y_i - y_j))^2` over all pairs of documents of one
-    query, divided by the query's number of documents. The largest and smallest eigenvalue of the Hessian, kappa_1 and
-    kappa_n, are estimated by power iteration; then the learning rate is 1 / sqrt(kappa_1 kappa_n) and the momentum
-    ((sqrt(r) - 1) / (sqrt(r) + 1))^2 with r = kappa_1 / kappa_n (Tas, 2022). Estimates that a step proves wrong are
-    corrected on the way, so that it never diverges. O(l n) a step for l documents with n features, and nothing larger
-    than the data is held.
+    Minimises {formula}. The largest and smallest eigenvalue of the Hessian, kappa_1 and kappa_n, are estimated by power
+    iteration; then the learning rate is 1 / sqrt(kappa_1 kappa_n) and the momentum ((sqrt(r) - 1) / (sqrt(r) + 1))^2
+    with r = kappa_1 / kappa_n (Tas, 2022). Estimates that a step proves wrong are corrected on the way, so that it
+    never diverges. O(l n) a step for l documents with n features, and nothing larger than the data is held.
 
     Attributes
     ----------
@@ -81,11 +79,12 @@ class EGDM(HeavyBallRanker):
         self._check()
         known = hasattr(self, "coef_")
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight, first=not known)
+        prior = self._with_wanted(L2()).centres
         if not hasattr(self, "stream_"):
-            self.stream_ = Stream.starting_at(self.coef_ if known else np.zeros(dataset.n_features))
+            self.stream_ = Stream.starting_at(self.coef_ if known else np.zeros(dataset.n_features) + prior)
             for of_fit in ("gap_", "eigenvalues_", "solution_"):
                 self.__dict__.pop(of_fit, None)
-        method = StochasticHeavyBall(self._loss(), float(self.gamma))
+        method = StochasticHeavyBall(self._loss(), float(self.gamma), prior=prior)
         blocks = cut_into_blocks(dataset, _bytes_a_step(dataset))
         solution = follow(method, self.stream_, blocks, [range(len(blocks))], watch=watcher(self.progress))
         self.learning_rate_, self.momentum_ = self.stream_.learning_rate, STREAM_MOMENTUM

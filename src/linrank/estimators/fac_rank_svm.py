@@ -15,7 +15,7 @@ from linrank.dataset.scaling import ColumnScaling, scaled
 from linrank.duals.factored_dual import FactoredDual, FactoredObjective
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
-from linrank.estimators.settings import check_count, check_limits, check_positive
+from linrank.estimators.settings import check_count, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.least_squares import Centring
 from linrank.solvers.solution import Iteration, Solution, Watch
@@ -28,11 +28,9 @@ _LEAST_SPREAD, _LARGEST_SPREAD = 1 / 16, 64.0
 class FacRankSVM(MinimizingRanker):
     """Factorized Ranking SVM: a vector a document, and a product of two for each pair (Xu et al., 2018).
 
-    Minimises `|w|^2 / 2 - sum a_ij` with `w = sum a_ij (x_i - x_j)` and `a_ij = v_i.v_j` over vectors v of `rank`
-    numbers from 0 to sqrt(C / rank); the sums are over the pairs of documents of one query of which i has the higher
-    label. Without the factors, and with any a_ij from 0 to C, that is the dual of
-    `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j))`. O(l rank) an epoch for l documents; no pair is listed. The objective is
-    not convex: what is found is a point that no small step improves.
+    Minimises {formula}. The vectors v have `rank` numbers each. Without the factors, and with any a_ij from 0 to C,
+    that is the dual of RankSVM's `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j))`. O(l rank) an epoch for l documents; no
+    pair is listed. The objective is not convex: what is found is a point that no small step improves.
 
     Where features are in very different units that point may rank no better than chance, or take thousands of epochs.
     So where the spread within queries of any feature is beyond 1/16 to 64, each is divided by the power of two next to
@@ -76,12 +74,9 @@ class FacRankSVM(MinimizingRanker):
     """
 
     watches = True
+    at_no_tolerance = "take all of max_iter epochs"
     method = "fac-ranksvm"
     reads_files = False
-    objective = (
-        "|w|^2 / 2 - sum over pairs of a_ij with w = sum of a_ij (x_i - x_j), a_ij = <v_i, v_j>, "
-        "0 <= v <= sqrt(C / rank)"
-    )
 
     rank: int = 5
     C: float = 1e-3
@@ -97,7 +92,7 @@ class FacRankSVM(MinimizingRanker):
     def _check(self) -> None:
         check_count("rank", self.rank)
         check_positive("C", self.C, "it is the largest multiplier of a pair.")
-        check_limits(self, all_iterations="take all of max_iter epochs")
+        super()._check()
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> FactoredObjective:  # noqa: ARG002 - one thread
         self.units_ = _units(dataset)

@@ -15,10 +15,8 @@ from linrank.objective.penalties import Penalty
 class FenchelRank(BatchSparseRanker):
     """The squared hinge over an L1 ball, one feature an iteration (Lai et al., FenchelRank).
 
-    Minimises `sum max(0, 1 - w.(x_i - x_j)) ** 2` over the weights w with `|w|_1 <= radius`; the sum is over the pairs
-    of documents of one query of which the first has the higher label. Each iteration moves from w towards
-    `-radius sign(g_j) e_j`, j being the feature with the largest gradient |g_j|, as far as the loss falls. So a model
-    has at most one feature an iteration.
+    Minimises {formula}. Each iteration moves from w towards `-radius sign(g_j) e_j`, j being the feature with the
+    largest gradient |g_j|, as far as the loss falls. So a model has at most one feature an iteration.
 
     Parameters
     ----------
@@ -43,7 +41,6 @@ class FenchelRank(BatchSparseRanker):
     """
 
     method = "fenchelrank"
-    objective = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2, subject to sum over j of |w_j| <= radius"
 
     radius: float = 1.0
     _: KW_ONLY

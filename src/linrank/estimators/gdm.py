@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from dataclasses import KW_ONLY
+from typing import Any
 
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import fixed, with_settings
@@ -38,6 +39,7 @@ class HeavyBallRanker(LeastSquaresRanker, metaclass=ABCMeta):
     _: KW_ONLY
     learning_rate: float | None = fixed(None)
     momentum: float | None = fixed(None)
+    prior: Any = None
     power_iterations: int = 20
     random_state: int = 0
 
@@ -64,11 +66,8 @@ class HeavyBallRanker(LeastSquaresRanker, metaclass=ABCMeta):
 class GDM(HeavyBallRanker):
     """Pairwise least squares by gradient descent with a fixed learning rate and momentum.
 
-    Minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2` over the weights w; the sum is over queries, and L_q takes
-    off a query's mean. That is half the sum of `((w.x_i - w.x_j) - (y_i - y_j))^2` over all pairs of documents of one
-    query, divided by the query's number of documents. A step is
-    `w_next = w - (1 - momentum) learning_rate gradient + momentum (w - w_last)`, one pass over the data. It is the
-    method that `EGDM` is compared with; `PairwiseRidge` is exact.
+    Minimises {formula}. A step is `w_next = w - (1 - momentum) learning_rate gradient + momentum (w - w_last)`, one
+    pass over the data. It is the method that `EGDM` is compared with; `PairwiseRidge` is exact.
 
     Parameters
     ----------

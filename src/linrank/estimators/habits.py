@@ -39,6 +39,11 @@ _WORDS: tuple[tuple[str, dict[str, str]], ...] = (
     ("xgb_model init_model", {"warm_start": "warm_start=True, and fit again"}),
 )
 _OURS = {name: ours for names, ours in _WORDS for name in names.split()}
+# What only rankers with a convex objective, and a solver that can, do.
+_OF_SOME = {
+    "bounds": "cannot keep its weights within bounds; RankSVM, SparseRank and PairwiseRidge can.",
+    "prior": "cannot pull its weights towards given ones; RankSVM, PairwiseRidge, EGDM and GDM can.",
+}
 # Whoever switches these off gets what happens here anyway.
 _OFF = {"early_stopping_rounds", "early_stopping", "eval_metric", "verbose", "verbosity", "verbose_eval", "callbacks"}
 
@@ -97,6 +102,8 @@ def _our_name(owner: str, name: str, value: Any, known: Collection[str]) -> str 
             raise UnknownSettingError(f"{owner} has no setting {name!r}; here it is {written}.")
     if name == "fit_intercept":
         raise UnknownSettingError(f"{owner} has no intercept: a constant changes no order. Leave out fit_intercept.")
+    if name in _OF_SOME:
+        raise UnknownSettingError(f"{owner} {_OF_SOME[name]}")
     if name in _OURS:
         raise UnknownSettingError(f"{owner} has no setting {name!r}, nor one like it. It has {', '.join(known)}.")
     raise UnknownSettingError(f"{owner} has no setting {name!r}{nearest(name, known)}")

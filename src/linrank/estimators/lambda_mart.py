@@ -27,7 +27,6 @@ _HIGHEST_LABEL = 31
 class LambdaMART(TreeRanker, UnweightedRanker, metaclass=ABCMeta):
     """Boosted trees whose steps follow pairs weighed by their change of NDCG."""
 
-    objective = "sum over pairs of |change of NDCG| * log(1 + exp(-(f(x_i) - f(x_j))))"
     library: str
 
     def _check(self) -> None:

@@ -10,7 +10,6 @@ from linrank.estimators.penalized_ranker import PenalizedRanker
 from linrank.estimators.watching import Patience
 from linrank.objective.logistic_pairs import NDCGWeightedLogistic
 from linrank.objective.objective import RankingObjective
-from linrank.objective.registry import LOSSES
 from linrank.solvers.lambda_gradient import LambdaGradient
 from linrank.solvers.solution import Solution
 
@@ -19,12 +18,11 @@ from linrank.solvers.solution import Solution
 class LambdaRank(PenalizedRanker):
     """Linear LambdaRank: RankNet's gradient, each pair times what its swap would change of NDCG (Burges et al., 2006).
 
-    Descends on `w.w / 2 + C sum omega_ij log(1 + exp(-w.(x_i - x_j)))` over the weights w; the sum is over the pairs of
-    documents of one query of which i has the higher label. omega_ij = |2^y_i - 2^y_j| |b_i - b_j| / ideal DCG, with
-    b = 1 / log2(1 + rank) in the order of the present scores; of equal scores the lower label is ranked first. The
-    weights omega are taken anew at each step, and held while its gradient is computed. So this is not the minimisation
-    of a fixed function: the objective may rise when the order changes, it has no certified minimum, and the weights
-    kept are the best ones met: by NDCG on the training data, or by `measure` on the last set of `eval_set`.
+    Descends on {formula}. The change of NDCG is omega_ij = |2^y_i - 2^y_j| |b_i - b_j| / ideal DCG, with b = 1 / log2(1
+    + rank) in the order of the present scores; of equal scores the lower label is ranked first. The weights omega are
+    taken anew at each step, and held while its gradient is computed. So this is not the minimisation of a fixed
+    function: the objective may rise when the order changes, it has no certified minimum, and the weights kept are the
+    best ones met: by NDCG on the training data, or by `measure` on the last set of `eval_set`.
 
     A step goes along the gradient to the least point of a parabola that lies above the objective with omega held, which
     therefore falls: there is no learning rate, and it cannot diverge. Along a gradient the largest feature goes first:
@@ -55,7 +53,6 @@ class LambdaRank(PenalizedRanker):
     """
 
     method = "lambdarank"
-    loss_sum = LOSSES["ndcg_logistic"].formula
 
     _: KW_ONLY
     tol: float = 1e-2

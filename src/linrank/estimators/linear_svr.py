@@ -14,7 +14,7 @@ from linrank.dataset.with_constant import WithConstant
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
-from linrank.estimators.settings import check_choice, check_limits, check_not_negative, check_positive
+from linrank.estimators.settings import check_choice, check_not_negative, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
@@ -23,20 +23,14 @@ from linrank.objective.placement import PlacedData
 from linrank.objective.pointwise_losses import EpsilonInsensitive, SquaredEpsilonInsensitive
 from linrank.solvers.solution import Solution, Watch
 
-_FORMULAS = {
-    "l2": "max(0, |y_i - w.x_i - b| - epsilon)^2",
-    "l1": "max(0, |y_i - w.x_i - b| - epsilon)",
-}
-
 
 @with_settings
 class LinearSVRRanker(MinimizingRanker):
     """Linear support vector regression on the labels, document by document: the queries play no part in it.
 
-    Minimises `(w.w + (b - m)^2) / 2 + C sum max(0, |y_i - w.x_i - b| - epsilon) ** 2` (or without the square) over the
-    weights w and the intercept b; the sum is over documents, and m is the mean label, so that adding a constant to all
-    labels changes nothing but b. With m = 0 it is LIBLINEAR's. The intercept is the same for all documents, so it is no
-    part of the ranking, nor of `predict`.
+    Minimises {formula} (or without the square) over the weights w and the intercept b. Adding a constant to all labels
+    changes nothing but b. With 0 for the mean label it is LIBLINEAR's. The intercept is the same for all documents, so
+    it is no part of the ranking, nor of `predict`.
 
     Parameters
     ----------
@@ -73,6 +67,7 @@ class LinearSVRRanker(MinimizingRanker):
     _: KW_ONLY
     loss: str = "l2"
     epsilon: float = 0.1
+    solver: str | None = None
     bounds: Any = None
     prior: Any = None
     tol: float | None = None
@@ -81,15 +76,14 @@ class LinearSVRRanker(MinimizingRanker):
     intercept_: float = field(init=False)
 
     @property
-    def objective(self) -> str:  # type: ignore[override]
-        loss = f"C * sum over documents of {_FORMULAS[self.loss]}"
-        return f"(w.w + (b - mean label)^2) / 2 + {loss}{self._said_of_weights()}"
+    def objective(self) -> str:
+        return super().objective if self.loss == "l2" else super().objective.replace("epsilon)^2", "epsilon)")
 
     def _check(self) -> None:
-        check_choice("loss", self.loss, _FORMULAS)
+        check_choice("loss", self.loss, ("l2", "l1"))
         check_positive("C", self.C, "it is the weight of the loss.")
         check_not_negative("epsilon", self.epsilon, "it is how much a label may be missed by.")
-        check_limits(self)
+        super()._check()
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         documents, self._centre = _documents_alone(dataset)

@@ -12,17 +12,15 @@ from linrank.executors.local import Threads
 from linrank.objective.list_losses import TopOneCrossEntropy
 from linrank.objective.objective import RankingObjective
 from linrank.objective.placed_blocks import Shard
-from linrank.objective.registry import LOSSES
 
 
 @with_settings
 class ListNet(PenalizedRanker):
     """Linear ListNet, trained exactly (Cao, Qin, Liu, Tsai & Li, 2007).
 
-    Minimises `w.w / 2 - C sum over queries of sum_i P_y(i) log P_s(i)` over the weights w, with s = X w and
-    `P_v(i) = exp(v_i) / sum_j exp(v_j)` over the documents of the query: the chance of i to stand first. The paper
-    descends on the loss alone, with a neural network; here it is convex, and Newton's method finds its minimum. O(l) a
-    pass for l documents. With `penalty="l1"` the first term is |w|_1, and most weights may be exactly zero.
+    Minimises {formula}, where `softmax(v)_i = exp(v_i) / sum_j exp(v_j)` over the documents of the query is the chance
+    of i to stand first. The paper descends on the loss alone, with a neural network; here it is convex, and Newton's
+    method finds its minimum. O(l) a pass for l documents. With `penalty="l1"` most weights may be exactly zero.
 
     A query whose labels are all equal counts too, by the definition: it wants equal scores. RankSVM leaves it out.
 
@@ -41,7 +39,6 @@ class ListNet(PenalizedRanker):
     """
 
     method = "listnet"
-    loss_sum = LOSSES["cross_entropy"].formula
 
     _: KW_ONLY
     tol: float = 1e-6

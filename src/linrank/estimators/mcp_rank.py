@@ -32,8 +32,7 @@ _SMOOTHING_SHARE = 0.01
 class MCPRank(BatchSparseRanker):
     """The squared hinge with a concave penalty, by reweighted L1 from the L1 solution (Laporte et al., 2014).
 
-    Minimises `sum max(0, 1 - w.(x_i - x_j)) ** 2 + sum_j p(|w_j|)` over the weights w; the first sum is over the pairs
-    of documents of one query of which the first has the higher label. The penalty p is one of
+    Minimises {formula}. The penalty p is one of
 
     - "mcp": `l1 |w| - w^2 / (2 shape)` up to the knee `|w| = shape l1`, and constant beyond;
     - "log": `l1 shape log(1 + |w| / shape)`, whose slope falls from l1 at zero to half of that at `|w| = shape`;
@@ -83,8 +82,8 @@ class MCPRank(BatchSparseRanker):
     max_iter: int = 100
 
     @property
-    def objective(self) -> str:  # type: ignore[override]
-        return f"sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + sum over j of {_FORMULAS[self.penalty]}"
+    def objective(self) -> str:
+        return super().objective.replace("p(w_j)", _FORMULAS[self.penalty])
 
     def _check(self) -> None:
         super()._check()

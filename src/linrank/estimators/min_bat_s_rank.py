@@ -35,9 +35,8 @@ class Pass(Stretch):
 class MinBatSRank(LinearRanker):
     """Sparse ranking by mini-batches and FTRL-proximal, with a learning rate for each feature (Cheng et al., 2018).
 
-    Follows `sum max(0, 1 - w.(x_i - x_j)) ** 2 + l1 |w|_1` online: the sum is over the pairs of documents of one query
-    of which the first has the higher label, and each query moves the weights once a pass. It reads the data `passes`
-    times and stops; it need not be at the minimum then.
+    Minimises {formula}: each query moves the weights once a pass. It reads the data `passes` times and stops; it need
+    not be at the minimum then.
 
     Parameters
     ----------
@@ -88,7 +87,6 @@ class MinBatSRank(LinearRanker):
     """
 
     method = "minbatsrank"
-    objective = "l1 * |w|_1 + sum over pairs of max(0, 1 - w.(x_i - x_j))^2, followed online"
 
     __metadata_request__partial_fit = {"qid": True}
 

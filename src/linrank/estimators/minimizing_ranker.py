@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.base import LinearRanker, plain_settings
 from linrank.estimators.declaring import fixed, with_settings
+from linrank.estimators.settings import check_choice, check_limits
 from linrank.estimators.watching import Patience, watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
@@ -19,7 +20,8 @@ from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import Penalty, WeightPenalty
 from linrank.objective.remote_data import place
 from linrank.showing import above_minimum
-from linrank.solvers.choice import solver_for
+from linrank.solvers.choice import first_that_can, solver_for
+from linrank.solvers.registry import SOLVERS
 from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.wanted_weights import with_wanted
 
@@ -35,6 +37,9 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         features by name or number and signs "+" and "-". The minimum within the bounds is exact and certified.
     prior : LinearModel, dict or array
         Weights to keep near to: the penalty is `|w - prior|^2 / 2`, so they change only as the data demands.
+    solver : str
+        Any by name, as RankSVM lists them, that can minimise the objective; one that cannot says why, and who can.
+        None: the one that suits it.
     tol : float
         Stop where what is left of f, by the solver's estimate, is at most this share of it.
     max_iter : int
@@ -64,6 +69,8 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
     """
 
     reads_files = True
+    at_no_tolerance: ClassVar[str] = ""
+    """What `tol=0` means, where it means something."""
 
     _: KW_ONLY
     tol: float | None = None
@@ -104,7 +111,15 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
 
     def _solver(self, objective: Any) -> Any:
         """Who minimises it."""
-        return solver_for(objective, self.solver, **self._limits())
+        return solver_for(objective, self.solver or first_that_can(self._usual(objective), objective), **self._limits())
+
+    def _usual(self, objective: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """The solvers that the method is known by, where they can; else the default of the objective."""
+        return ()
+
+    def _check(self) -> None:
+        check_choice("solver", self.solver, (None, *SOLVERS))
+        check_limits(self, all_iterations=self.at_no_tolerance)
 
     def _solve(self, objective: Any, start: Vector | None, watch: Watch | None) -> Any:
         """Minimise it, from given weights or from none, and return the solution."""
@@ -114,10 +129,10 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         """The penalty with the bounds and the prior that are asked for."""
         return with_wanted(penalty, self.bounds, self.prior, self._names)
 
-    def _said_of_weights(self) -> str:
-        """How the formula that is minimised ends."""
+    @property
+    def objective(self) -> str:
         toward = ", w meaning w - prior in the penalty" if self.prior is not None else ""
-        return toward + (", within bounds" if self.bounds is not None else "")
+        return super().objective + toward + (", within bounds" if self.bounds is not None else "")
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         watching = Patience(validation, parse_measure(self.measure), self.patience)

@@ -79,7 +79,10 @@ class NDCGReduction(UnweightedRanker):
     __metadata_request__predict = {"qid": True}
 
     method = "ndcg-reduction"
-    objective = "sum over pairs ranked wrongly of |change of NDCG|"
+
+    @property
+    def objective(self) -> str:
+        return "sum over pairs ranked wrongly of |change of NDCG|"
 
     learner: Any = None
     _: KW_ONLY

@@ -18,7 +18,7 @@ from linrank.errors import LinrankError
 from linrank.estimators.choosing import best_strength
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker, how_far
-from linrank.estimators.settings import check_choice, check_limits, check_positive
+from linrank.estimators.settings import check_choice, check_positive
 from linrank.estimators.watching import watcher
 from linrank.measures import Judgements, Measure, parse_measure
 from linrank.model import LinearModel
@@ -27,13 +27,10 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2, Penalty
 from linrank.objective.placed_blocks import Shard
 from linrank.objective.placement import PlacedData
-from linrank.solvers.choice import solver_for
-from linrank.solvers.normal_equations import GramRidge, LeftOut, NormalEquations
-from linrank.solvers.ridge_cg import RidgeCG
+from linrank.objective.registry import LOSSES
+from linrank.solvers.normal_equations import GramRidge, LeftOut, NormalEquations, wants_matrix
 from linrank.solvers.solution import Journal, Solution
 
-# A matrix of so many features takes 800 MB, and minutes to decompose.
-_MOST_FEATURES_IN_A_MATRIX = 10_000
 # Unless told, the matrix is formed for up to so many features, where it costs no more multiplications than this many a
 # value of the data: conjugate gradients would take about as long. A small problem is solved at once either way.
 _FEATURES_AT_ONCE = 3_000
@@ -46,7 +43,7 @@ SQUARED_ERROR = "squared_error"
 
 @with_settings
 class LeastSquaresRanker(MinimizingRanker, metaclass=ABCMeta):
-    """A ranker that minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2`.
+    """Least squares over the pairs of a query: |L (X w - y)|² / 2, L taking off the query's mean, plus gamma w.w / 2.
 
     Parameters
     ----------
@@ -58,8 +55,6 @@ class LeastSquaresRanker(MinimizingRanker, metaclass=ABCMeta):
         Stop where |gradient|^2 / (2 gamma), a bound on what is left, is at most this times the objective.
     """
 
-    objective = "1/2 * sum over queries of |L (X w - y)|^2 + 1/2 * gamma * w.w, L the query's centring matrix"
-
     gamma: float = 1.0
     _: KW_ONLY
     pair_weight: str = "document"
@@ -70,7 +65,12 @@ class LeastSquaresRanker(MinimizingRanker, metaclass=ABCMeta):
     def _check(self) -> None:
         check_gamma("gamma", self.gamma)
         check_choice("pair_weight", self.pair_weight, ("document", "pair"))
-        check_limits(self)
+        super()._check()
+
+    @property
+    def objective(self) -> str:
+        named = "least_squares" if self.pair_weight == "document" else "least_squares_of_pairs"
+        return super().objective.replace(LOSSES["least_squares"].formula, LOSSES[named].formula)
 
     def _loss(self) -> LeastSquares:
         return LeastSquares(self.pair_weight)  # type: ignore[arg-type]
@@ -91,16 +91,13 @@ def check_gamma(name: str, gamma: float) -> None:
 class PairwiseRidge(LeastSquaresRanker):
     """Pairwise least squares, solved exactly.
 
-    Minimises `sum |L_q (X_q w - y_q)|^2 / 2 + gamma w.w / 2` over the weights w; the sum is over queries, and L_q takes
-    off a query's mean. That is half the sum of `((w.x_i - w.x_j) - (y_i - y_j))^2` over all pairs of documents of one
-    query, divided by the query's number of documents. O(l n^2) for l documents with n features, in one pass; with
-    conjugate gradients O(l n) a step.
+    Minimises {formula}. O(l n^2) for l documents with n features, in one pass; with conjugate gradients O(l n) a step.
 
     Parameters
     ----------
-    solver : {"gram", "cg"}
+    solver : {"gram", "cg"}, or any of RankSVM's
         "gram": the matrix of features x features, and its Cholesky factors. "cg": conjugate gradients, preconditioned
-        with the diagonal, for many features. Unless given, whichever takes less time.
+        with the diagonal, for many features. Unless given, whichever takes less time; with bounds, proximal Newton.
     tol : float
         For "cg": stop where |gradient|^2 / (2 gamma), a bound on what is left, is at most this times the objective.
     max_iter : int
@@ -124,18 +121,8 @@ class PairwiseRidge(LeastSquaresRanker):
     bounds: Any = None
     prior: Any = None
 
-    def _check(self) -> None:
-        super()._check()
-        check_choice("solver", self.solver, (None, "gram", "cg"))
-
-    def _solver(self, objective: RankingObjective) -> Any:
-        if self.bounds is not None or self.prior is not None:
-            return solver_for(objective, **self._limits())
-        solver = self.solver or ("gram" if _matrix_pays(objective.data) else "cg")
-        if solver == "cg":
-            return RidgeCG(**self._limits())
-        check_matrix(objective.data.n_features, "use solver='cg'")
-        return GramRidge()
+    def _usual(self, objective: RankingObjective) -> tuple[str, ...]:
+        return ("gram" if _matrix_pays(objective.data) else "cg",)
 
 
 def _matrix_pays(data: PlacedData) -> bool:
@@ -144,15 +131,6 @@ def _matrix_pays(data: PlacedData) -> bool:
     values = data.n_bytes / 8
     multiplications = documents * n**2 + n**3 / 3
     return n <= _FEATURES_AT_ONCE and multiplications <= max(_SMALL, _MULTIPLICATIONS_A_VALUE * values)
-
-
-def check_matrix(n_features: int, remedy: str) -> None:
-    """Refuse to form a matrix of features x features that is too large."""
-    if n_features > _MOST_FEATURES_IN_A_MATRIX:
-        raise LinrankError(
-            f"{n_features} features make a matrix of {8e-9 * n_features**2:.1f} GB; at most "
-            f"{_MOST_FEATURES_IN_A_MATRIX} features can be solved so. For more, {remedy}."
-        )
 
 
 @with_settings
@@ -171,7 +149,8 @@ class PairwiseRidgeCV(PairwiseRidge):
         What gamma is chosen by, on the left-out scores: a measure of ranking, or "squared_error" for the objective's
         own loss (with a minus, so that higher is better).
     one_se : bool
-        Choose the largest gamma whose measure is within one standard error (over queries) of the best: a plainer model.
+        Choose the largest gamma within one standard error of the best, by the differences query by query: a plainer
+        model.
 
     Attributes
     ----------
@@ -212,7 +191,8 @@ class PairwiseRidgeCV(PairwiseRidge):
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         gammas = np.sort(np.asarray(self.gammas, dtype=np.float64))
         measure = None if self.measure == SQUARED_ERROR else parse_measure(self.measure)
-        check_matrix(dataset.n_features, "choose gamma by GridSearchCV with QueryKFold")
+        if reason := wants_matrix(dataset.n_features, "choose gamma by GridSearchCV with QueryKFold"):
+            raise LinrankError(reason)
         with self._executor() as executor:
             objective = self._objective(dataset, executor).with_penalty(L2(float(gammas[0])))
             equations = NormalEquations.of(objective)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
-from linrank.estimators.settings import check_choice, check_limits, check_positive
+from linrank.estimators.settings import check_choice, check_positive
 from linrank.objective.penalties import ElasticNet, Penalty
-from linrank.solvers.choice import SOLVERS
 
 _PENALTIES = {"l2": "w.w / 2", "l1": "|w|_1", "elasticnet": "l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2"}
 
@@ -26,8 +25,6 @@ class PenalizedRanker(MinimizingRanker, metaclass=ABCMeta):
         Weight of the loss, which is a sum over pairs.
     penalty : {"l2", "l1"}
         `w.w / 2` or `|w|_1`.
-    solver : {"newton", "proximal-newton", "proximal-gradient", "tron"}
-        Newton's method, proximal where there are corners or bounds, unless told.
     tol : float
         Stop where (f - min f) / f is at most this, by the Newton decrement; by the duality gap with `penalty="l1"`.
     max_iter : int
@@ -42,8 +39,6 @@ class PenalizedRanker(MinimizingRanker, metaclass=ABCMeta):
     watches = True
     penalties: ClassVar[tuple[str, ...]] = ("l2", "l1")
     """Those it may have."""
-    loss_sum: ClassVar[str]
-    """The loss, as a formula."""
 
     C: float = 1.0
     _: KW_ONLY
@@ -58,14 +53,13 @@ class PenalizedRanker(MinimizingRanker, metaclass=ABCMeta):
     l1_ratio: float = fixed(0.5)
 
     @property
-    def objective(self) -> str:  # type: ignore[override]
-        return f"{_PENALTIES[self.penalty]} + C * {self.loss_sum}{self._said_of_weights()}"
+    def objective(self) -> str:
+        return super().objective.replace("penalty(w)", _PENALTIES[self.penalty])
 
     def _check(self) -> None:
         check_positive("C", self.C, "it is the weight of the loss.")
         check_choice("penalty", self.penalty, self.penalties)
-        check_choice("solver", self.solver, (None, *SOLVERS))
-        check_limits(self)
+        super()._check()
         if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:
             raise LinrankError(f"l1_ratio={self.l1_ratio}; use from 0 (w.w / 2 alone) to 1 (|w|_1 alone).")
 

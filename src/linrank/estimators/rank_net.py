@@ -7,18 +7,15 @@ from dataclasses import KW_ONLY
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.penalized_ranker import PenalizedRanker
 from linrank.objective.logistic_pairs import Logistic
-from linrank.objective.registry import LOSSES
 
 
 @with_settings
 class RankNet(PenalizedRanker):
     """Linear RankNet, trained exactly on all preference pairs (Burges et al., 2005).
 
-    Minimises `w.w / 2 + C sum log(1 + exp(-w.(x_i - x_j)))` over the weights w; the sum is over the pairs of documents
-    of one query of which the first has the higher label. The paper descends on the loss alone, with a neural network;
-    here it is convex, and Newton's method finds its minimum. Every pair is visited and none is stored: O(pairs) time a
-    pass and O(l) memory for l documents, where RankSVM needs O(l log k). With `penalty="l1"` the first term is |w|_1,
-    and most weights may be exactly zero.
+    Minimises {formula}. The paper descends on the loss alone, with a neural network; here it is convex, and Newton's
+    method finds its minimum. Every pair is visited and none is stored: O(pairs) time a pass and O(l) memory for l
+    documents, where RankSVM needs O(l log k). With `penalty="l1"` most weights may be exactly zero.
 
     Examples
     --------
@@ -29,7 +26,6 @@ class RankNet(PenalizedRanker):
     """
 
     method = "ranknet"
-    loss_sum = LOSSES["logistic"].formula
 
     _: KW_ONLY
     tol: float = 1e-6

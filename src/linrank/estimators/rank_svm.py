@@ -19,9 +19,8 @@ _SUMS = {"auto": DIRECT_UP_TO, "direct": 2**62, "tree": 0}
 class RankSVM(PenalizedRanker):
     """Linear RankSVM, trained exactly on all preference pairs without listing them (Lee & Lin, 2014).
 
-    Minimises `w.w / 2 + C sum max(0, 1 - w.(x_i - x_j)) ** 2` (or without the square) over the weights w; the sum is
-    over the pairs of documents of one query of which the first has the higher label. O(l log k) a pass for l documents
-    with k labels. With `penalty="l1"` the first term is |w|_1, and most weights may be exactly zero.
+    Minimises {formula}; or another `loss`. O(l log k) a pass for l documents with k labels. With `penalty="l1"` most
+    weights may be exactly zero.
 
     Parameters
     ----------
@@ -36,10 +35,11 @@ class RankSVM(PenalizedRanker):
         Of the elastic net, from 0 to 1.
     pairs : {"all", "adjacent"}
         All preference pairs, or only those of neighbouring labels of the query.
-    solver : {"newton", "proximal-newton", "proximal-gradient", "smoothed", "tron"}
+    solver : {"newton", "proximal-newton", "proximal-gradient", "smoothed", "tron", "gram", "cg", "heavy-ball"}
         "newton" (the default for the squared hinge): preconditioned Newton-CG, or proximal Newton where there are
         corners or bounds. "smoothed" (the default, and only one, for the hinge): Newton on ever sharper corners.
-        "tron": the paper's trust-region method, for reference.
+        "tron": the paper's trust-region method, for reference. "gram", "cg", "heavy-ball": those of `PairwiseRidge` and
+        `EGDM`, for least squares. One that cannot minimise the objective says why, and who can.
     tol : float
         For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement, or by the duality gap where the
         penalty is "l1" or "elasticnet". For "tron" (1e-3): the length of the gradient relative to that at 0. For
@@ -67,8 +67,8 @@ class RankSVM(PenalizedRanker):
     sums: str = "auto"
 
     @property
-    def loss_sum(self) -> str:  # type: ignore[override]
-        return LOSSES[self.loss].formula
+    def objective(self) -> str:
+        return super().objective.replace(LOSSES["squared_hinge"].formula, LOSSES[self.loss].formula)
 
     def _loss(self) -> PairLoss:
         return make_loss(self.loss, PairSums(self.pairs, _SUMS[self.sums]))  # type: ignore[arg-type]

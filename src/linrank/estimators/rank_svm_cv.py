@@ -43,7 +43,7 @@ class RankSVMCV(RankSVM):
     cv : int
         Folds, of whole queries.
     one_se : bool
-        Choose the smallest C whose measure is within one standard error (over queries) of the best: a plainer model.
+        Choose the smallest C within one standard error of the best, by the differences query by query: a plainer model.
     random_state : int
         Seed of the folds.
     measure : str

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from linrank.duals.nuclear_dual import NuclearDual, NuclearSolution
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker, how_far
-from linrank.estimators.settings import check_limits, check_not_negative, check_positive
+from linrank.estimators.settings import check_not_negative, check_positive
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge
 from linrank.objective.penalties import L2, Penalty
@@ -18,11 +18,10 @@ from linrank.solvers.solution import Solution
 class RegRankSVM(MinimizingRanker):
     """RankSVM with a nuclear norm on the matrices of its dual variables (Xu, Zeng, Lan, Guo & Cheng, 2018).
 
-    Minimises, over a dual variable a_ij from 0 to C for each pair and a matrix A for each query,
-    `|w|^2 / 2 - sum a_ij + nuclear * |A|_* + coupling * |a - A|^2` with `w = sum a_ij (x_i - x_j)`; the pairs are the
-    documents of one query of which i has the higher label, and |A|_* is the sum of the singular values of A, over all
-    queries. The rectangle of a query has a row for each document with others below it and a column for each with others
-    above it; where a cell is not a pair, a is zero there. With `nuclear=0` it is the hinge RankSVM.
+    Minimises {formula}. There is a dual variable a_ij from 0 to C for each pair and a matrix A for each query; |A|_* is
+    the sum of the singular values of A, over all queries. The rectangle of a query has a row for each document with
+    others below it and a column for each with others above it; where a cell is not a pair, a is zero there. With
+    `nuclear=0` it is the hinge RankSVM.
 
     It is the one method that keeps numbers for each pair: 16 bytes for each cell of the rectangles, which are the pairs
     where there are two labels. `gap_` certifies the minimum.
@@ -74,9 +73,6 @@ class RegRankSVM(MinimizingRanker):
 
     method = "reg-ranksvm"
     reads_files = False
-    objective = (
-        "|w|^2 / 2 - sum over pairs of a_ij + nuclear * |A|_* + coupling * |a - A|^2, w = sum of a_ij (x_i - x_j)"
-    )
 
     C: float = 0.001
     nuclear: float = 30.0
@@ -95,7 +91,7 @@ class RegRankSVM(MinimizingRanker):
         if self.coupling is not None:
             check_positive("coupling", self.coupling, "or None for 1 / C.")
         check_positive("max_memory", self.max_memory, "it is in gigabytes.")
-        check_limits(self)
+        super()._check()
 
     def _loss(self) -> Hinge:
         return Hinge()

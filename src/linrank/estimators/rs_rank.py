@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY
 
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
-from linrank.estimators.settings import check_count, check_limits, check_not_negative, check_positive
+from linrank.estimators.settings import check_count, check_not_negative, check_positive
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L1, Penalty
@@ -18,13 +18,11 @@ from linrank.solvers.truncated_gradient import TruncatedGradient
 class RSRank(MinimizingRanker):
     """Sparse linear ranking for NDCG: weighted pairs, truncated gradient (Sun, Qin, Tao & Wang, 2009).
 
-    Descends on `sum omega_ij phi(w.(x_i - x_j)) + l1 / truncate_every |w|_1` over the weights w; the sum is over the
-    pairs of documents of one query of which i has the higher label. phi(v) is -4 v below -1, (1 - v)^2 up to 1 and 0
-    above; omega_ij = |2^y_i - 2^y_j| |b_i - b_j| / ideal DCG is how much a swap of the two changes the query's NDCG,
-    with b = 1 / log2(1 + rank) in the order of the present scores. The weights omega are taken anew at each step, and
-    held while its gradient is computed: what is descended on moves with the order, and has no certified minimum. O(l k)
-    a pass for l documents with k labels; no pair is listed. A gradient step is as long as the largest feature allows:
-    scale the features.
+    Descends on {formula}. huber(v) is -4 v below -1, (1 - v)^2 up to 1 and 0 above; the change of NDCG by a swap of the
+    two is omega_ij = |2^y_i - 2^y_j| |b_i - b_j| / ideal DCG, with b = 1 / log2(1 + rank) in the order of the present
+    scores. The weights omega are taken anew at each step, and held while its gradient is computed: what is descended on
+    moves with the order, and has no certified minimum. O(l k) a pass for l documents with k labels; no pair is listed.
+    A gradient step is as long as the largest feature allows: scale the features.
 
     Parameters
     ----------
@@ -61,8 +59,8 @@ class RSRank(MinimizingRanker):
     """
 
     watches = True
+    at_no_tolerance = "take all of max_iter steps"
     method = "rsrank"
-    objective = "sum over pairs of |change of NDCG| * huber(w.(x_i - x_j)) + l1 / truncate_every * |w|_1"
 
     l1: float = 1.0
     _: KW_ONLY
@@ -79,7 +77,7 @@ class RSRank(MinimizingRanker):
         check_not_negative("l1", self.l1, "0 does not truncate.")
         check_positive("learning_rate", self.learning_rate, "such as 0.001.")
         check_count("truncate_every", self.truncate_every)
-        check_limits(self, all_iterations="take all of max_iter steps")
+        super()._check()
 
     def _compares_weights(self) -> bool:
         return self.l1 > 0

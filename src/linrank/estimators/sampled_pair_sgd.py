@@ -15,11 +15,12 @@ from linrank.estimators.base import NO_PAIRS, LinearRanker
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_choice, check_count, check_positive
 from linrank.estimators.watching import watcher
+from linrank.objective.registry import LOSSES
 from linrank.online.learner import Stretch, follow
 from linrank.online.queries_by_label import QueriesByLabel
 from linrank.online.sampled_pairs import PairSampler, SampledPairs, SampledState
 
-_FORMULAS = {"hinge": "max(0, 1 - w.(x_i - x_j))", "logistic": "log(1 + exp(-w.(x_i - x_j)))"}
+_FORMULAS = {name: LOSSES[name].formula.removeprefix("sum over pairs of ") for name in ("hinge", "logistic")}
 _MEANS = {"pairs": "mean over pairs", "queries": "mean over queries of the mean over their pairs"}
 
 
@@ -27,11 +28,10 @@ _MEANS = {"pairs": "mean over pairs", "queries": "mean over queries of the mean 
 class SampledPairSGD(LinearRanker):
     """Stochastic gradient descent on sampled preference pairs, as in sofia-ml (Sculley, 2009).
 
-    Lowers `l2 w.w / 2 + mean of max(0, 1 - w.(x_i - x_j))` over the weights w; the mean is over the pairs of documents
-    of one query of which the first has the higher label. Step t draws one pair, in constant time, and moves w by a rate
-    of 1 / (l2 t) down its slope (Pegasos). A step costs the same for data of any size, and touches only the features of
-    its two rows. It takes `steps` steps and stops; it need not be at the minimum then. Pairs are drawn by
-    their places: rows in another order are another draw.
+    Lowers {formula}. Step t draws one pair, in constant time, and moves w by a rate of 1 / (l2 t) down its slope
+    (Pegasos). A step costs the same for data of any size, and touches only the features of its two rows. It takes
+    `steps` steps and stops; it need not be at the minimum then. Pairs are drawn by their places: rows in another order
+    are another draw.
 
     Parameters
     ----------
@@ -81,8 +81,9 @@ class SampledPairSGD(LinearRanker):
     history_: tuple[Stretch, ...] = field(init=False)
 
     @property
-    def objective(self) -> str:  # type: ignore[override]
-        return f"l2 * w.w / 2 + {_MEANS[self.sampling]} of {_FORMULAS[self.loss]}, by sampling"
+    def objective(self) -> str:
+        means = super().objective.replace(_MEANS["pairs"], _MEANS[self.sampling])
+        return means.replace(_FORMULAS["hinge"], _FORMULAS[self.loss])
 
     def _check(self) -> None:
         check_positive("l2", self.l2, "it is the strength of the penalty.")

@@ -64,8 +64,8 @@ class SingleFeature(LinearRanker):
     n_threads: int | None = None
 
     @property
-    def objective(self) -> str:  # type: ignore[override]
-        return f"the largest mean of {self.measure} of one feature"
+    def objective(self) -> str:
+        return super().objective.replace("ndcg@10", self.measure)
 
     def _check(self) -> None:
         in_any_order(parse_measure(self.measure))
@@ -120,7 +120,6 @@ class FixedWeights(LinearRanker):
     """
 
     method = "fixed-weights"
-    objective = "none: the weights are given"
 
     weights: Mapping[str, float] | str | Any = None
 

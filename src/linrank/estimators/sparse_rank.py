@@ -8,11 +8,10 @@ from typing import Any
 
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker, how_far
-from linrank.estimators.settings import check_limits, check_positive
+from linrank.estimators.settings import check_positive
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, Penalty
-from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.solution import Solution
 
 
@@ -35,9 +34,6 @@ class BatchSparseRanker(MinimizingRanker, metaclass=ABCMeta):
     tol: float = 1e-4
     max_iter: int = 10_000
 
-    def _check(self) -> None:
-        check_limits(self)
-
     def _compares_weights(self) -> bool:
         return True
 
@@ -52,9 +48,7 @@ class BatchSparseRanker(MinimizingRanker, metaclass=ABCMeta):
 class SparseRank(BatchSparseRanker):
     """The squared hinge with an L1 penalty, by accelerated proximal gradient (Lai et al., SparseRank).
 
-    Minimises `sum max(0, 1 - w.(x_i - x_j)) ** 2 + l1 * |w|_1` over the weights w; the sum is over the pairs of
-    documents of one query of which the first has the higher label. Weights that do not pay for their penalty are
-    exactly zero.
+    Minimises {formula}. Weights that do not pay for their penalty are exactly zero.
 
     Parameters
     ----------
@@ -72,18 +66,18 @@ class SparseRank(BatchSparseRanker):
     """
 
     method = "sparserank"
-    objective = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum over j of |w_j|"
 
     l1: float = 1.0
     _: KW_ONLY
+    solver: str | None = None
     bounds: Any = None
 
     def _check(self) -> None:
         super()._check()
         check_positive("l1", self.l1, "for weights without zeros there is RankSVM.")
 
-    def _solver(self, objective: RankingObjective) -> ProximalGradient:  # noqa: ARG002
-        return ProximalGradient(**self._limits())
+    def _usual(self, objective: RankingObjective) -> tuple[str, ...]:  # noqa: ARG002
+        return ("proximal-gradient",)
 
     def _penalty(self) -> Penalty:
         return self._with_wanted(L1(self.l1))

@@ -95,8 +95,6 @@ class TreeRanker(Ranker, metaclass=ABCMeta):
 class PointwiseTrees(TreeRanker, metaclass=ABCMeta):
     """Trees that predict the label of each document, by least squares."""
 
-    objective = "sum over documents of (y_i - f(x_i))^2"
-
     def _grown(self, dataset: RankingDataset) -> Any:
         weights = dataset.document_weights
         if dataset.query_weights is not None:

@@ -141,7 +141,7 @@ def contender(name: str, **settings: Any) -> Contender:
         raise LinrankError(f"there is no method {name!r}; there are {', '.join(METHODS)}.")
     method = METHODS[name]
     grid = {setting: values for setting, values in method.grid.items() if setting not in settings}
-    return Contender(name, name, settings, grid, method.formula, widens=_widening(grid))
+    return Contender(name, name, settings, grid, method.says, widens=_widening(grid))
 
 
 def contenders_of(rankers: str | Sequence[str] | Mapping[str, Any]) -> tuple[Contender, ...]:

@@ -42,11 +42,11 @@ LOSSES: dict[str, NamedLoss] = {
     ),
     "least_squares": NamedLoss(
         _of("least_squares", "LeastSquares"),
-        "sum over queries of the squares (w.(x_i - x_j) - (y_i - y_j))^2 of all pairs / (2 documents of the query)",
+        "sum over all pairs of (w.(x_i - x_j) - (y_i - y_j))^2 / (2 * documents of the query)",
     ),
     "least_squares_of_pairs": NamedLoss(
         _of("least_squares", "LeastSquares", pair_weight="pair"),
-        "sum over all pairs of a query of (w.(x_i - x_j) - (y_i - y_j))^2 / 2",
+        "sum over all pairs of (w.(x_i - x_j) - (y_i - y_j))^2 / 2",
     ),
     "ndcg_huber": NamedLoss(
         _of("ndcg_weighted", "NDCGWeightedHuber"),

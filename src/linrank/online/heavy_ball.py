@@ -51,6 +51,8 @@ class StochasticHeavyBall:
     loss: LeastSquares
     gamma: float
     momentum: float = STREAM_MOMENTUM
+    prior: Vector | float = 0.0
+    """Where the penalty gamma / 2 |w - prior|² is least."""
 
     def learn(self, state: Stream, data: Sequence[QueryBlock], turns: Turns) -> Tally:
         """Take a step for each block."""
@@ -59,7 +61,8 @@ class StochasticHeavyBall:
 
     def value(self, tally: Tally, weights: Vector) -> float:
         """F, its first part as some blocks told it."""
-        return tally.loss + 0.5 * self.gamma * float(weights @ weights)
+        away = weights - self.prior
+        return tally.loss + 0.5 * self.gamma * float(away @ away)
 
     def _step(self, stream: Stream, block: QueryBlock) -> float:
         """Take one step; return the block's loss before it."""
@@ -73,7 +76,7 @@ class StochasticHeavyBall:
         # Every block is divided by the mean mass, not by its own: documents count alike whatever block they are in.
         share, gamma = stream.mass / stream.batches, self.gamma / stream.mass
         gradient = block.features.transposed_product(at.slopes, np.zeros(len(stream.last))) / share
-        gradient += gamma * stream.last
+        gradient += gamma * (stream.last - self.prior)
         curvature = self._curvature_along(gradient, block, at) / share
         stream.squared_curvatures += curvature**2
         usual = float(np.sqrt(stream.squared_curvatures / stream.batches))

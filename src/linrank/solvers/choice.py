@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from linrank.errors import LinrankError
@@ -13,19 +14,10 @@ from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.proximal import proximal_solver
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.proximal_newton import ProximalNewton
+from linrank.solvers.registry import SOLVERS
 from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.smoothed_newton import SmoothedNewton
 from linrank.solvers.solver import Solver
-from linrank.solvers.tron import TRON
-
-SOLVERS: dict[str, type[Solver]] = {
-    "newton": NewtonCG,
-    "proximal-newton": ProximalNewton,
-    "proximal-gradient": ProximalGradient,
-    "smoothed": SmoothedNewton,
-    "tron": TRON,
-}
-"""Those a user may name."""
 
 
 def default_solver(objective: RankingObjective) -> type[Solver]:
@@ -43,12 +35,17 @@ def default_solver(objective: RankingObjective) -> type[Solver]:
 
 def solver_for(objective: RankingObjective, name: str | None = None, **settings: Any) -> Solver:
     """The solver that is asked for, or else the default; one that cannot minimise the objective is refused."""
-    kind = default_solver(objective) if name is None else SOLVERS[name]
+    make = default_solver(objective) if name is None else SOLVERS[name]
     if name == "newton" and not (objective.is_separable and objective.weight_penalty.is_smooth):
         # Newton's method all the same, with corners and bounds in its model.
-        kind = ProximalNewton
-    solver = kind(**settings)
+        make = ProximalNewton
+    solver = make(**settings)
     reason = solver.refuses(objective)
     if reason is not None:
         raise LinrankError(f"solver={name!r} cannot minimise this: {reason}")
     return solver
+
+
+def first_that_can(names: Iterable[str], objective: RankingObjective) -> str | None:
+    """The first of some solvers that minimises an objective; None, the default, where none does."""
+    return next((name for name in names if SOLVERS[name]().refuses(objective) is None), None)

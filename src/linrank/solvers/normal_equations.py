@@ -35,7 +35,20 @@ _CORRECTIONS = 2
 _LEFT_OUT_TOLERANCE = 1e-10
 _LEFT_OUT_STEPS = 30
 
+# A matrix of so many features takes 800 MB, and minutes to decompose.
+_MOST_FEATURES_IN_A_MATRIX = 10_000
+
 Matrix = NDArray[np.float64]
+
+
+def wants_matrix(n_features: int, remedy: str) -> str | None:
+    """Why a matrix of features x features that is too large is refused."""
+    if n_features <= _MOST_FEATURES_IN_A_MATRIX:
+        return None
+    return (
+        f"{n_features} features make a matrix of {8e-9 * n_features**2:.1f} GB; at most "
+        f"{_MOST_FEATURES_IN_A_MATRIX} features can be solved so. For more, {remedy}."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +328,7 @@ class GramRidge(Solver):
     max_seconds: float = np.inf
 
     def refuses(self, objective: RankingObjective) -> str | None:
-        return wants_least_squares(objective)
+        return wants_least_squares(objective) or wants_matrix(objective.data.n_features, "use solver='cg'")
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:  # noqa: ARG002
         gamma, centres = objective.weight_penalty.strength, objective.weight_penalty.centres
