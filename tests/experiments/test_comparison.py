@@ -13,7 +13,7 @@ from linrank import RankSVM, make_ranking
 from linrank.cli import main
 from linrank.errors import LinrankError
 from linrank.experiments import comparison, tables
-from linrank.experiments.comparison import Job, JobResult, Protocol, run_job
+from linrank.experiments.comparison import Job, JobResult, Protocol, fitted, predicted, run_job
 from linrank.experiments.contenders import Contender
 from linrank.experiments.folds import find_folds
 from linrank.experiments.results import Plan, Results, differences
@@ -314,3 +314,30 @@ class TestVerb:
     def test_without_data_it_says_what_to_name(self, capsys):
         assert main(["compare"]) == 1
         assert "name a folder of folds or a file" in capsys.readouterr().err
+
+
+def test_our_rankers_are_handed_the_dataset_and_strangers_arrays(monkeypatch):
+    data, _ = make_ranking(10, 8, 3, random_state=1)
+
+    class Ours(RankSVM):
+        def fit(self, X, *others, **more):
+            assert X is data
+            assert not others
+            return super().fit(X, **more)
+
+    class Stranger:
+        def fit(self, X, y, qid):
+            self.given = X, y, qid
+
+        def predict(self, X, qid):
+            return np.arange(len(qid)) * 1.0
+
+    stranger = fitted("a stranger", Stranger(), data)
+    assert stranger.given[0] is data.features
+    assert predicted(stranger, data).tolist() == list(range(80))
+    monkeypatch.setattr("linrank.experiments.comparison.signature", None)
+    ours = fitted("ours", Ours(0.01, patience=2), data, data)
+    assert len(ours.eval_history_) == len(ours.history_)
+    np.testing.assert_array_equal(predicted(ours, data), ours.predict(data))
+    with pytest.raises(LinrankError, match=r"a stranger does not take weights of this kind \(query_weight\)"):
+        fitted("a stranger", Stranger(), replace(data, query_weights=np.ones(10)))

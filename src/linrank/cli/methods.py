@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -83,8 +82,10 @@ def given_parameters(arguments: Namespace) -> dict[str, Any]:
 
 def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) -> Any:
     """The estimator that was asked for, with what was set; what it does not have is refused."""
+    from linrank.estimators.settings import settings_of
+
     estimator = METHODS[arguments.method].load()
-    known = inspect.signature(estimator).parameters
+    known = settings_of(estimator)
     given = given_parameters(arguments)
     settings = {**given, **dict(_setting(text, known) for text in arguments.set)}
     for parameter in settings:
@@ -97,7 +98,7 @@ def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) 
     return estimator(**settings)
 
 
-def _setting(text: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, Any]:
+def _setting(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     """NAME=VALUE, with the value of the kind that the setting's default has."""
     name, equals, value = text.partition("=")
     if not equals:
@@ -107,7 +108,7 @@ def _setting(text: str, known: Mapping[str, inspect.Parameter]) -> tuple[str, An
         if value not in ("true", "false"):
             raise LinrankError(f"--set {text}: {name} is true or false.")
         return name, value == "true"
-    if isinstance(default, str) or (name in known and "str" in str(known[name].annotation)):
+    if isinstance(default, str) or (name in known and "str" in str(known[name].type)):
         return name, value
     if name in ("bounds", "prior"):
         raise LinrankError(f"--set {text}: use --non-negative, --bounds FILE or --prior MODEL.")

@@ -71,6 +71,8 @@ def in_our_words(owner: str, given: Mapping[str, Any], known: Collection[str]) -
 
 def refuse_in_fit(ranker: Any, given: Mapping[str, Any]) -> None:
     """Answer arguments of `fit` that it does not have: most are settings, of which a ranker has its own."""
+    if not given:
+        return
     owner = type(ranker).__name__
     arguments = list(inspect.signature(type(ranker).fit).parameters)[1:-1]
     settings = list(inspect.signature(type(ranker)).parameters)

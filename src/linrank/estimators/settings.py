@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+from dataclasses import Field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,16 @@ import numpy as np
 from linrank.errors import LinrankError
 
 
+def settings_of(kind: Any) -> dict[str, Field[Any]]:
+    """The settings that a class of rankers declares, with their types and defaults; none where it does not."""
+    return {setting.name: setting for setting in fields(kind) if setting.init} if is_dataclass(kind) else {}
+
+
 def check_kinds(ranker: Any) -> None:
     """Refuse text where a number belongs, such as C="1": it would be compared with numbers somewhere inside."""
-    for name, parameter in inspect.signature(type(ranker)).parameters.items():
-        wanted = str(parameter.annotation)
-        may_be_text = "str" in wanted or ("Any" in wanted and not isinstance(parameter.default, int | float))
+    for name, setting in settings_of(ranker).items():
+        wanted = str(setting.type)
+        may_be_text = "str" in wanted or ("Any" in wanted and not isinstance(setting.default, int | float))
         if isinstance(getattr(ranker, name, None), str) and not may_be_text:
             kind = "true or false" if "bool" in wanted else "a number"
             raise LinrankError(f"{name}={getattr(ranker, name)!r} is text; use {kind}.")

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from inspect import signature
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import has_fit_parameter
 
 from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import SCALINGS, scaled, scaling_named
 from linrank.errors import LinrankError
+from linrank.estimators.base import Ranker
 from linrank.estimators.searching import Tried
 from linrank.experiments.checked import Checked
 from linrank.experiments.contenders import Contender, as_plain, parameters_of
@@ -361,24 +363,30 @@ def made_for(contender: Contender, protocol: Protocol, n_threads: int | None, **
 
 
 def fitted(name: str, ranker: Any, train: RankingDataset, vali: RankingDataset | None = None) -> Any:
-    """Train; a method with patience watches the validation part."""
-    known = inspect.signature(ranker.fit).parameters
-    given = {"sample_weight": train.document_weights, "query_weight": train.query_weights}
-    for kind, weights in given.items():
-        if weights is not None and kind not in known:
+    """Train; a method with patience watches the validation part. Of a stranger's ranker only arrays are asked."""
+    patient = vali is not None and parameters_of(ranker).get("patience") is not None
+    if isinstance(ranker, Ranker):
+        return ranker.fit(train, eval_set=vali) if patient and ranker.watches else ranker.fit(train)
+    weights = {"sample_weight": train.document_weights, "query_weight": train.query_weights}
+    given: dict[str, Any] = {kind: values for kind, values in weights.items() if values is not None}
+    for kind in given:
+        if not has_fit_parameter(ranker, kind):
             raise LinrankError(f"{name} does not take weights of this kind ({kind}). Leave them out.")
-    watching = {}
-    if vali is not None and parameters_of(ranker).get("patience") is not None and "eval_set" in known:
-        watching = {"eval_set": [(vali.features, vali.labels)], "eval_qid": [vali.qid]}
-    weighing = {kind: weights for kind, weights in given.items() if weights is not None}
-    ranker.fit(train.features, train.require_labels(), qid=train.qid, **weighing, **watching)
+    if vali is not None and patient and has_fit_parameter(ranker, "eval_set"):
+        given |= {"eval_set": [(vali.features, vali.labels)], "eval_qid": [vali.qid]}
+    ranker.fit(train.features, train.require_labels(), qid=train.qid, **given)
     return ranker
 
 
 def predicted(ranker: Any, data: RankingDataset) -> Vector:
     """One finite score a document."""
-    given = {"qid": data.qid} if "qid" in inspect.signature(ranker.predict).parameters else {}
-    scores: Vector = np.asarray(ranker.predict(data.features, **given), dtype=np.float64)
+    if isinstance(ranker, Ranker):
+        given = ranker.predict(data)
+    else:
+        # Nothing but its signature says whether a stranger's predict wants to know the queries.
+        known = {"qid": data.qid} if "qid" in signature(ranker.predict).parameters else {}
+        given = ranker.predict(data.features, **known)
+    scores: Vector = np.asarray(given, dtype=np.float64)
     if scores.shape != (data.n_documents,) or not np.isfinite(scores).all():
         raise LinrankError(f"predict gave {scores.shape} scores, not one finite number for {data.n_documents} rows.")
     return scores

@@ -134,7 +134,7 @@ class FTRL:
             else:
                 work.learn(order[turns])
         # Not the weights: where z is not a number, they are 0.
-        if not np.isfinite(state.z).all():
+        if not (np.isfinite(state.z).all() and np.isfinite(work.tally).all()):
             raise LinrankError(
                 f"the weights grew without bound with learning_rate={self.learning_rate:g}. "
                 "Use a smaller one, scale the features, or let each feature have its own rate (feature_rates=True)."
