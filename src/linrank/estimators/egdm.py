@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.gdm import HeavyBallRanker
-from linrank.estimators.settings import check_kinds
+from linrank.estimators.online_ranker import OnlineRanker
 from linrank.estimators.watching import watcher
 from linrank.objective.penalties import L2
 from linrank.online.heavy_ball import STREAM_MOMENTUM, StochasticHeavyBall, Stream
@@ -27,13 +26,15 @@ _FEATURES_A_DOCUMENT = 64
 
 
 @with_settings
-class EGDM(HeavyBallRanker):
+class EGDM(HeavyBallRanker, OnlineRanker):
     """Pairwise least squares by gradient descent with momentum, at rates taken from the Hessian's eigenvalues (eGDM).
 
     Minimises {formula}. The largest and smallest eigenvalue of the Hessian, kappa_1 and kappa_n, are estimated by power
     iteration; then the learning rate is 1 / sqrt(kappa_1 kappa_n) and the momentum ((sqrt(r) - 1) / (sqrt(r) + 1))^2
     with r = kappa_1 / kappa_n (Tas, 2022). Estimates that a step proves wrong are corrected on the way, so that it
     never diverges. O(l n) a step for l documents with n features, and nothing larger than the data is held.
+    `partial_fit` takes a step for about each hundred documents, in one thread; its objective is that of all documents
+    seen so far.
 
     Attributes
     ----------
@@ -58,27 +59,8 @@ class EGDM(HeavyBallRanker):
 
     method = "egdm"
 
-    __metadata_request__partial_fit = {"qid": True}
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        qid: Any = None,
-        *,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-    ) -> Self:
-        """Learn once from some whole queries, a step for about each hundred documents; arguments as those of `fit`.
-
-        The objective is that of all documents seen so far: what comes twice counts twice. After `fit` it goes on from
-        the weights there. One thread.
-        """
-        check_kinds(self)
-        self._check()
+    def _learn_more(self, dataset: RankingDataset) -> None:
         known = hasattr(self, "coef_")
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight, first=not known)
         prior = self._with_wanted(L2()).centres
         if not hasattr(self, "stream_"):
             self.stream_ = Stream.starting_at(self.coef_ if known else np.zeros(dataset.n_features) + prior)
@@ -89,7 +71,6 @@ class EGDM(HeavyBallRanker):
         solution = follow(method, self.stream_, blocks, [range(len(blocks))], watch=watcher(self.progress))
         self.learning_rate_, self.momentum_ = self.stream_.learning_rate, STREAM_MOMENTUM
         self._learnt(replace(solution, weights=solution.weights.copy()))
-        return self
 
     def _finish(self, solution: Solution) -> None:
         assert isinstance(solution, HeavyBallSolution)

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
-from linrank.estimators.base import LinearRanker
 from linrank.estimators.declaring import with_settings
-from linrank.estimators.settings import check_count, check_kinds, check_not_negative, check_positive
+from linrank.estimators.online_ranker import OnlineRanker
+from linrank.estimators.settings import check_count, check_not_negative, check_positive
 from linrank.estimators.watching import watcher
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.learner import Stretch, follow
@@ -32,11 +32,12 @@ class Pass(Stretch):
 
 
 @with_settings
-class MinBatSRank(LinearRanker):
+class MinBatSRank(OnlineRanker):
     """Sparse ranking by mini-batches and FTRL-proximal, with a learning rate for each feature (Cheng et al., 2018).
 
     Minimises {formula}: each query moves the weights once a pass. It reads the data `passes` times and stops; it need
-    not be at the minimum then.
+    not be at the minimum then. However a stream of queries is cut into calls of `partial_fit`, the weights are the same
+    to the last bit.
 
     Parameters
     ----------
@@ -88,8 +89,6 @@ class MinBatSRank(LinearRanker):
 
     method = "minbatsrank"
 
-    __metadata_request__partial_fit = {"qid": True}
-
     l1: float = 1.0
     learning_rate: float = 0.1
     rho: float = 1.0
@@ -123,28 +122,10 @@ class MinBatSRank(LinearRanker):
         orders = (random.permutation(order) if self.shuffle else order for _ in range(self.passes))
         self._learnt(self._follow(dataset, orders, watcher(self.progress)))
 
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        qid: Any = None,
-        *,
-        group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
-    ) -> Self:
-        """Learn once from some whole queries, in the order given; the arguments are those of `fit`.
-
-        However a stream of queries is cut into calls, the weights are the same to the last bit.
-        """
-        check_kinds(self)
-        self._check()
-        known = hasattr(self, "state_")
-        dataset = self._dataset(X, y, qid, group, sample_weight, query_weight, first=not known)
-        if not known:
+    def _learn_more(self, dataset: RankingDataset) -> None:
+        if not hasattr(self, "state_"):
             self._begin(dataset.n_features)
         self._learnt(self._follow(dataset, [np.arange(dataset.n_queries)]))
-        return self
 
     def save_state(self, path: str | os.PathLike[str]) -> None:
         """Write everything that training needs to go on, exact to the last bit, whole or not at all.
