@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
+from linrank.dataset import repeats, trainable
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.experiments.feature_path import stability
 from linrank.measures import parse_measure
@@ -27,6 +28,16 @@ def test_the_path_goes_from_nothing_to_many_features():
     for step in path.steps[::10]:
         alone = RankSVM(1 / step.l1, penalty="l1", tol=1e-9).fit(**ARRAYS)
         np.testing.assert_allclose(step.weights, alone.coef_, atol=0.02 * np.abs(alone.coef_).max(initial=1e-9))
+
+
+def test_the_numbers_are_looked_at_once(monkeypatch):
+    looks = []
+    plain = trainable.training_fault
+    monkeypatch.setattr(trainable, "training_fault", lambda dataset: looks.append(dataset) or plain(dataset))
+    # Complete data has no values to look for, and no two columns here are near enough to compare.
+    monkeypatch.setattr(repeats, "_without_nan", None)
+    feature_path(RankingDataset.from_arrays(**ARRAYS), n_steps=3, scaling="none")
+    assert len(looks) == 1
 
 
 def test_features_that_matter_come_first():

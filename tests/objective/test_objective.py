@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from linrank import RankingDataset, make_ranking
+from linrank import LinrankError, RankingDataset, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.executors.local import Threads
 from linrank.objective import placed_blocks, placement, shard_plan
@@ -246,3 +246,12 @@ def test_documents_far_apart_in_the_wrong_order_still_count():
         value, slopes, _ = oracles.loss_at_scores(data, data.features[:, 0], oracle)
         assert point.loss_value == pytest.approx(value, rel=1e-12)
         assert point.loss_gradient == pytest.approx(data.features.T @ slopes, rel=1e-12)
+
+
+def test_scores_may_be_large_but_not_infinite():
+    data = RankingDataset.from_arrays(np.array([[1.0], [2.0], [4.0]]), [0, 1, 2], group=[3])
+    objective = objective_of(data, Hinge())
+    # Their squares are beyond float64, and they are not.
+    assert objective.at(np.array([-1e200])).loss_value == pytest.approx(6e200)
+    with pytest.raises(LinrankError, match="the score of a document is not finite"):
+        objective.at(np.array([1e308]))

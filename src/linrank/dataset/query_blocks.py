@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,10 +34,11 @@ class QueryBlock:
     document_weights: Vector
     query_weights: Vector
     first_row: int
+    most_levels: int = field(init=False, repr=False)
 
-    @property
-    def most_levels(self) -> int:
-        return int(self.level_counts.max(initial=1))
+    def __post_init__(self) -> None:
+        # Once: every sum over pairs asks for it.
+        object.__setattr__(self, "most_levels", int(self.level_counts.max(initial=1)))
 
     @property
     def n_documents(self) -> int:
@@ -123,3 +124,13 @@ def _find_levels(order, sorted_labels, query_starts, levels, level_counts):  # t
                 level += 1
             levels[order[p]] = level
         level_counts[query] = level + 1
+
+
+@kernel
+def subtract_first_rows(values, query_starts, differences):  # type: ignore[no-untyped-def]
+    """Each row in float64 minus the first one of its query."""
+    for query in range(len(query_starts) - 1):
+        first = query_starts[query]
+        for i in range(first, query_starts[query + 1]):
+            for j in range(values.shape[1]):
+                differences[i, j] = np.float64(values[i, j]) - np.float64(values[first, j])

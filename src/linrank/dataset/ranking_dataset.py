@@ -193,9 +193,19 @@ class RankingDataset:
 
     def check_trainable(self) -> None:
         """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once."""
+        self.check_complete()
         if self._training_fault:
-            refuse_missing(self.features, self.names)
             raise UnusableNumberError(self._training_fault)
+
+    def check_complete(self) -> None:
+        """Refuse features that are missing or infinite."""
+        if not self.is_trainable:
+            refuse_missing(self.features, self.names)
+
+    @property
+    def is_trainable(self) -> bool:
+        """Whether every number is finite and not too large to train on: asked by many, and found out once."""
+        return self._training_fault is None
 
     @cached_property
     def _training_fault(self) -> str | None:

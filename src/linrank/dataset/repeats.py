@@ -15,6 +15,7 @@ from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 
 _PAIRS_AT_A_TIME = 4096
+_BYTES_IN_CACHE = 1 << 18
 _EXAMPLES = 3
 # How far apart the angles of two columns may be that are then compared value by value: a few roundings, magnified by
 # the ratio of a column's values to how much they vary.
@@ -136,17 +137,16 @@ def repeated_columns(dataset: RankingDataset) -> list[SameColumn]:
     constants; the angle between them forgets the factor; columns with the same angle are then compared value by value.
     (Of sparse features, where absent values are 0, only multiples count.)
     """
-    filled, _ = _without_nan(dataset.features)
-    data = replace(dataset, features=filled)
-    grouped = data.grouped_features()
-    first, second = (
-        grouped.transposed_product(_centred_noise(data, seed), np.zeros(data.n_features)) for seed in (0, 1)
-    )
+    filled = dataset if dataset.is_trainable else replace(dataset, features=_without_nan(dataset.features)[0])
+    first, second = _projections(filled)
     angles = np.arctan2(second, first) % np.pi
     varies = (first != 0.0) | (second != 0.0)
+    runs = list(_runs(angles, np.flatnonzero(varies), _ANGLE[dataset.features.dtype]))
+    if not runs:
+        return []
     columns = _Columns.of(dataset)
     found: list[SameColumn] = []
-    for near in _runs(angles, np.flatnonzero(varies), _ANGLE[grouped.values.dtype]):
+    for near in runs:
         kept: list[int] = []
         for column in sorted(near):
             factors = ((other, columns.factor(other, column)) for other in kept)
@@ -182,10 +182,18 @@ def without_repeated_columns(dataset: RankingDataset, costs: Vector) -> tuple[Ra
     return replace(dataset, features=features), {names[j]: names[i] for j, i in sorted(kept_of.items())}
 
 
-def _centred_noise(data: RankingDataset, seed: int) -> Vector:
-    """Random numbers, one a document with each query's together, that add up to 0 within every query."""
-    noise = np.random.default_rng(seed).standard_normal(data.n_documents)
-    return _centred(noise, data.queries.starts)
+def _projections(dataset: RankingDataset) -> tuple[Vector, Vector]:
+    """Every column times two columns of random numbers that add up to 0 within each query, in one read."""
+    features, rng = dataset.grouped_features(), np.random.default_rng(0)
+    noises = [_centred(rng.random(dataset.n_documents), dataset.queries.starts) for _ in range(2)]
+    totals = np.zeros(dataset.n_features), np.zeros(dataset.n_features)
+    rows_at_a_time = max(1, _BYTES_IN_CACHE * features.n_rows // max(1, features.n_bytes))
+    for start in range(0, features.n_rows, rows_at_a_time):
+        stop = min(start + rows_at_a_time, features.n_rows)
+        part = features.rows(start, stop)
+        for noise, total in zip(noises, totals, strict=True):
+            part.transposed_product(noise[start:stop], total)
+    return totals
 
 
 def _centred(values: Vector, starts: Offsets) -> Vector:

@@ -46,7 +46,7 @@ def fault_of_judgements(block: QueryBlock) -> str | None:
 def fault_of_rows(features: Features, names: Sequence[str] | None, first_row: int = 0) -> str | None:
     """The same of features alone."""
     values = features.values if isinstance(features, DenseFeatures) else features.values[None, :]
-    place = int(_first_beyond(values, LARGEST_NUMBER))
+    place = int(first_beyond(values, LARGEST_NUMBER))
     if place < 0:
         return None
     if isinstance(features, DenseFeatures):
@@ -69,14 +69,14 @@ def fault_of_rows(features: Features, names: Sequence[str] | None, first_row: in
 def _fault_of(values: Vector | None, limit: float, what: str, remedy: str, first: int = 0) -> str | None:
     if values is None:
         return None
-    place = int(_first_beyond(for_kernels(np.ascontiguousarray(values))[None, :], limit))
+    place = int(first_beyond(for_kernels(np.ascontiguousarray(values))[None, :], limit))
     if place < 0:
         return None
     return f"{what} {first + place} is {values[place]:g}; at most {limit:g} can be used. {remedy}"
 
 
 @kernel
-def _first_beyond(values, limit):  # type: ignore[no-untyped-def]
+def first_beyond(values, limit):  # type: ignore[no-untyped-def]
     """The place, counted row by row, of the first number that is not from -limit to limit; -1 if there is none."""
     n_rows, n_columns = values.shape
     for i in range(n_rows):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
-from linrank.dataset.features import refuse_missing, scores_of
+from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.repeats import without_repeated_columns
 from linrank.dataset.scaling import ScalingChoice, choose_scaling, folded, scaling_named
@@ -224,7 +224,7 @@ def feature_path(
     """
     dataset = X if isinstance(X, RankingDataset) else RankingDataset.from_arrays(X, y, qid=qid, group=group)
     prices = _checked_costs(costs, dataset.n_features)
-    refuse_missing(dataset.features, dataset.names)
+    dataset.check_complete()
     dataset, repeated = without_repeated_columns(dataset, prices)
     _check_settings(n_steps, smallest, l1_ratio, cv, eval_set)
     if penalty not in ("l1", "mcp"):

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
-from linrank.dataset.query_blocks import QueryBlock
+from linrank.dataset.query_blocks import QueryBlock, subtract_first_rows
+from linrank.dataset.trainable import first_beyond
 from linrank.errors import LinrankError, left_float64
 from linrank.objective.duality import NoDual
 from linrank.objective.pair_losses import LossAtScores, PairLoss
@@ -22,6 +23,7 @@ from linrank.objective.samples import Sample
 
 # Sums of many terms lose a few more bits than one.
 _ROUNDINGS = 16.0
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class EvaluatedPoint:
                 point.__dict__[known] = self.__dict__[known]
         return point
 
-    @property
+    @cached_property
     def value(self) -> float:
         return self.objective.penalty.value(self.weights) + self.objective.C * self.loss_value
 
@@ -386,7 +388,7 @@ def _diagonal_of_shard(shard: Shard, state: ShardState) -> Vector:
 
 def _finite(scores: Vector) -> Vector:
     """The same scores, if they are numbers: an order of others means nothing."""
-    if not np.isfinite(scores).all():
+    if first_beyond(scores[None, :], _LARGEST) >= 0:
         raise left_float64("the score of a document is not finite")
     return scores
 
@@ -431,7 +433,9 @@ def _rows_of_block(block: QueryBlock, centred: bool, columns: Offsets | None = N
 
     The curvature is the same for both, and that of a feature which does not vary is then exactly zero.
     """
-    rows = np.array(block.features.to_dense(columns), dtype=np.float64, order="C")
-    if centred:
-        rows -= np.repeat(rows[block.query_starts[:-1]], np.diff(block.query_starts), axis=0)
+    values = np.ascontiguousarray(block.features.to_dense(columns))
+    if not centred:
+        return np.array(values, dtype=np.float64)
+    rows = np.empty(values.shape)
+    subtract_first_rows(values, block.query_starts, rows)
     return rows
