@@ -1,6 +1,7 @@
 """Every solver stops where its optimality condition holds, at the same minimum."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,13 +10,15 @@ from scipy import optimize, sparse
 from linrank import RankingDataset, make_ranking, read
 from linrank.executors.local import Threads
 from linrank.objective import placed_blocks
-from linrank.objective.objective import RankingObjective
+from linrank.objective.concave_penalties import MCP
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import Hinge, SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers import newton_cg
+from linrank.solvers import newton_cg, solution
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import regularization_path
+from linrank.solvers.reweighted_l1 import ReweightedL1
 from linrank.solvers.smoothed_newton import SmoothedNewton
 from linrank.solvers.tron import TRON
 
@@ -191,6 +194,26 @@ def test_time_iterations_and_the_watcher_end_it(solver):
     assert "validation" in solver(1e-15).minimize(objective, watch=lambda line, weights: True).message
     if solver is not SmoothedNewton:
         assert "out of iterations" in solver(1e-15, max_iterations=1).minimize(objective, np.zeros(10)).message
+
+
+@pytest.mark.parametrize("solver", [NewtonCG, TRON, SmoothedNewton, ReweightedL1])
+def test_a_run_ends_soon_after_its_time(solver, monkeypatch):
+    data, _ = make_ranking(50, 20, 40)
+    # Directions of very different curvature, along no feature: conjugate gradients need many products.
+    axes = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))[0]
+    data = replace(data, features=data.features @ (axes * np.geomspace(1.0, 1e-3, 40)) @ axes.T)
+    objective = objective_of(data, Hinge() if solver is SmoothedNewton else SquaredHinge(), C=1e4)
+    if solver is ReweightedL1:
+        objective = objective.with_penalty(MCP(10.0, 0.1))
+    # A clock on which every pass over the features takes one second.
+    passes = []
+    for of, name in ((RankingObjective, "at"), (EvaluatedPoint, "hessian_product")):
+        plain = getattr(of, name)
+        monkeypatch.setattr(of, name, lambda *given, plain=plain: passes.append(0) or plain(*given))
+    monkeypatch.setattr(newton_cg, "MOST_FEATURES_IN_A_MATRIX", 0)
+    monkeypatch.setattr(solution.time, "perf_counter", lambda: float(len(passes)))
+    assert "out of time" in solver(1e-15, max_seconds=4.5).minimize(objective).message
+    assert len(passes) <= 8
 
 
 def test_history_is_one_line_an_iteration_with_falling_values():

@@ -9,6 +9,7 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint
+from linrank.solvers.solution import Journal
 
 Preconditioner = Callable[[Vector, Vector], object]
 """Writes an approximation of H⁻¹ times its first argument into the second."""
@@ -24,12 +25,19 @@ class NewtonStep:
 
 
 def newton_step(
-    point: EvaluatedPoint, precondition: Preconditioner, *, forcing: float, enough: float, max_products: int
+    point: EvaluatedPoint,
+    precondition: Preconditioner,
+    *,
+    forcing: float,
+    enough: float,
+    max_products: int,
+    journal: Journal,
 ) -> NewtonStep:
     """Solve H d = -g until the rest is a small share (`forcing`) of what is gained, or the gain is small `enough`.
 
     After each step the gain so far is d' H d, and the rest is r' H⁻¹ r; with the preconditioner in place of H this
-    estimates the decrement from both parts.
+    estimates the decrement from both parts. A run that is out of time ends after any product: every direction on the
+    way is one of descent.
     """
     residual = -point.gradient
     direction = np.zeros_like(residual)
@@ -54,7 +62,7 @@ def newton_step(
         residual -= curved
         precondition(residual, conditioned)
         before, rest = rest, max(0.0, float(residual @ conditioned))
-        if rest <= forcing * forcing * gained or 0.5 * (gained + rest) <= enough:
+        if rest <= forcing * forcing * gained or 0.5 * (gained + rest) <= enough or journal.seconds_left == 0.0:
             break
         descent *= rest / before
         descent += conditioned

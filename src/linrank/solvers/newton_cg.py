@@ -58,7 +58,7 @@ class NewtonCG(Solver):
         sample = self.sample_for(point.objective.data)
         step = 1.0
         for _ in range(self.max_iterations):
-            newton = self._newton_step(point, sample)
+            newton = self._newton_step(point, sample, journal)
             stop = journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
             if self._gap(point, newton) <= self.tolerance * point.value:
                 farther = self._second_opinion(point, newton)
@@ -72,7 +72,7 @@ class NewtonCG(Solver):
             point, step = advance(point, newton.direction)
             if step == 0.0:
                 return journal.stalled(point, point.gradient, gap=newton.decrement), point
-        newton = self._newton_step(point, sample)
+        newton = self._newton_step(point, sample, journal)
         journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
 
@@ -97,13 +97,14 @@ class NewtonCG(Solver):
         gained = point.value - least
         return (line.point_at(best_step), best_step) if gained > 2.0 * self.tolerance * point.value else None
 
-    def _newton_step(self, point: EvaluatedPoint, sample: Sample | None) -> NewtonStep:
+    def _newton_step(self, point: EvaluatedPoint, sample: Sample | None, journal: Journal) -> NewtonStep:
         return newton_step(
             point,
             _preconditioner(point, sample),
             forcing=self.forcing,
             enough=0.0 if self.certified else self.tolerance * point.value,
             max_products=self.max_products,
+            journal=journal,
         )
 
     def sample_for(self, data: PlacedData) -> Sample | None:
@@ -123,7 +124,7 @@ class NewtonCG(Solver):
 
     def start_from_samples(self, objective: RankingObjective, journal: Journal | None = None) -> Vector:
         """The solution of a sample of the data, which itself starts from the solution of a smaller one."""
-        data = objective.data
+        data, journal = objective.data, journal or Journal(max_seconds=self.max_seconds)
         wanted = data.n_documents // _RUNG
         if data.n_features > MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
             return np.zeros(data.n_features)
@@ -135,8 +136,7 @@ class NewtonCG(Solver):
         # A sample of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
         loose = replace(self, tolerance=max(self.tolerance, 0.1 * data.n_features / wanted))
         start = smaller.at(loose.start_from_samples(smaller, journal))
-        inner = Journal(max_seconds=self.max_seconds) if journal is None else journal.part()
-        return loose.continue_from(start, inner)[0].weights
+        return loose.continue_from(start, journal.part())[0].weights
 
 
 def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditioner:

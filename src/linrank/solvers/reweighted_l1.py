@@ -61,7 +61,7 @@ class ReweightedL1(Solver):
             solution, point = solver.continue_from(touching, journal.part())
             point = point.with_penalty(penalty)
             inner = solution.inner_iterations
-            if np.array_equal(point.weights, before):
+            if np.array_equal(point.weights, before) and journal.seconds_left > 0.0:
                 return journal.stalled(point, least)
         self._note(point, top, journal, inner)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")

@@ -126,6 +126,10 @@ class Journal:
         part._started = self._started
         return part
 
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._max_seconds - (time.perf_counter() - self._started))
+
     def also(self, tell: Callable[[], dict[str, Any]]) -> None:
         """What else the solution is to tell, or tell otherwise than the last line does: asked for at the end."""
         self._also = tell

@@ -45,7 +45,7 @@ class TRON(Solver):
                 return journal.solution("|gradient| <= tolerance |gradient at 0|", converged=True)
             if stop:
                 return journal.solution(stop)
-            direction, residual, inner = _steihaug(point, radius)
+            direction, residual, inner = _steihaug(point, radius, journal)
             slope = float(point.gradient @ direction)
             promised = -0.5 * (slope - float(direction @ residual))
             trial = point.objective.at(point.weights + direction)
@@ -77,8 +77,11 @@ def _next_radius(radius: float, length: float, slope: float, gained: float, prom
     return max(radius, min(stretch * length, _GROW * radius))
 
 
-def _steihaug(point: EvaluatedPoint, radius: float) -> tuple[Vector, Vector, int]:
-    """Minimise the quadratic model within the radius: the direction, the residual -g - H d, and the products used."""
+def _steihaug(point: EvaluatedPoint, radius: float, journal: Journal) -> tuple[Vector, Vector, int]:
+    """Minimise the quadratic model within the radius, or until the run is out of time.
+
+    Returns the direction, the residual -g - H d, and the products used.
+    """
     residual = -point.gradient
     direction = np.zeros_like(residual)
     descent = residual.copy()
@@ -96,6 +99,8 @@ def _steihaug(point: EvaluatedPoint, radius: float) -> tuple[Vector, Vector, int
         direction = farther
         residual = residual - length * curved
         before, size = size, float(residual @ residual)
+        if journal.seconds_left == 0.0:
+            break
         descent = residual + (size / before) * descent
     return direction, residual, products
 
