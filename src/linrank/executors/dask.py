@@ -13,7 +13,7 @@ from linrank.errors import LinrankError, MissingDependencyError
 from linrank.executors.local import Threads
 from linrank.executors.round_log import RoundLog
 
-# A worker that has not been heard of for so long, while it owes something, is taken for dead.
+# A worker that has not been heard of for so long is taken for dead.
 _SILENCE = 60.0
 _GLANCE = 5.0
 
@@ -36,8 +36,7 @@ class DaskExecutor:
     Every worker loads its share of the data from the files, which it must be able to read by the same path, and keeps
     it; weights go out and sums come back. The weights are the same to the last bit for any number of workers, and the
     same as without a cluster. If a worker dies, Dask runs its tasks elsewhere, from the files on: nothing changes but
-    the time. A worker that is not heard of for `silence` seconds while it owes something is removed, with the same
-    effect.
+    the time. A worker that is not heard of for `silence` seconds while a round lasts is removed, with the same effect.
 
     Parameters
     ----------
@@ -126,7 +125,7 @@ class DaskExecutor:
         def run() -> list[Any]:
             started = time.perf_counter()
             futures = [handle.submitted(self.client) for handle in handles]
-            self._wait(futures, handles)
+            self._wait(futures)
             lists = self.client.gather(futures)
             self.rounds += 1
             if self.progress is not None:
@@ -136,7 +135,7 @@ class DaskExecutor:
         told: list[Any] = run() if self.log is None else self.log.round(task, run)
         return told
 
-    def _wait(self, futures: Sequence[Any], handles: Sequence[Handle]) -> None:
+    def _wait(self, futures: Sequence[Any]) -> None:
         from distributed import TimeoutError as TooLate
         from distributed import wait
 
@@ -144,17 +143,13 @@ class DaskExecutor:
             try:
                 wait(futures, timeout=_GLANCE)
             except TooLate:
-                owing = {handle.home for handle, future in zip(handles, futures, strict=True) if not future.done()}
-                self._remove_silent(owing)
+                self._remove_silent()
             else:
                 return
 
-    def _remove_silent(self, owing: set[str]) -> None:
+    def _remove_silent(self) -> None:
         """Take workers off the cluster that were not heard of for long; what they owe is computed by others."""
-        now = time.time()
-        for address, worker in self.client.scheduler_info(n_workers=-1)["workers"].items():
-            if address in owing and now - worker["last_seen"] > self.silence:
-                self.client.run_on_scheduler(_remove_worker, address=address)
+        self.client.run_on_scheduler(_remove_silent, silence=self.silence)
 
 
 class Handle:
@@ -183,8 +178,12 @@ class Handle:
         return self._future
 
 
-async def _remove_worker(dask_scheduler: Any, address: str) -> None:
-    await dask_scheduler.remove_worker(address, stimulus_id=f"linrank-silent-{time.time()}", close=False)
+async def _remove_silent(dask_scheduler: Any, silence: float) -> None:
+    # By the scheduler's own clock.
+    now = time.time()
+    for address, worker in list(dask_scheduler.workers.items()):
+        if now - worker.last_seen > silence:
+            await dask_scheduler.remove_worker(address, stimulus_id=f"linrank-silent-{now}", close=False)
 
 
 def connect(address: str) -> Any:
