@@ -17,6 +17,7 @@ from linrank.objective.pair_losses import Hinge, SmoothedHinge, SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
 from linrank.objective.sorted_pairs import PairSums
+from linrank.objective.structures.eight_way_tree import EightWayTree
 from strategies import datasets
 
 pytestmark = pytest.mark.kernels
@@ -27,7 +28,7 @@ LOSSES = [
     (SmoothedHinge(0.5), oracles.smoothed_hinge(0.5)),
 ]
 SMOOTH = [LOSSES[0], LOSSES[2]]
-DIRECT, TREE = 10**9, 0
+DIRECT, TREE = EightWayTree(10**9), EightWayTree(0)
 
 
 def objective_of(data, loss, over=None, C=0.75, executor=None):
@@ -48,11 +49,11 @@ def expected(data, weights, loss, pairs="all", C=0.75):
 
 @pytest.mark.parametrize(("loss", "oracle"), LOSSES, ids=lambda value: str(value)[:20])
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
-@pytest.mark.parametrize("direct_up_to", [DIRECT, TREE], ids=["direct", "tree"])
+@pytest.mark.parametrize("structure", [DIRECT, TREE], ids=["direct", "tree"])
 @given(data=datasets(weighted=True, max_documents=20), seed=st.integers(0, 99))
-def test_every_sum_over_pairs_equals_the_listed_one(loss, oracle, pairs, direct_up_to, data, seed):
+def test_every_sum_over_pairs_equals_the_listed_one(loss, oracle, pairs, structure, data, seed):
     weights = weights_of(data, seed)
-    point = objective_of(data, loss, PairSums(pairs, direct_up_to)).at(weights)
+    point = objective_of(data, loss, PairSums(pairs, structure)).at(weights)
     value, gradient, hessian = expected(data, weights, oracle, pairs)
     assert point.value == pytest.approx(value, rel=1e-11)
     scale = 1e-11 * (1 + abs(gradient).max())

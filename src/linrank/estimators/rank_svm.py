@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
+from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.penalized_ranker import PenalizedRanker
 from linrank.estimators.settings import check_choice
+from linrank.executors.local import Threads
+from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
 from linrank.objective.registry import LOSSES, make_loss, ranking_losses
-from linrank.objective.sorted_pairs import DIRECT_UP_TO, PairSums
-
-_SUMS = {"auto": DIRECT_UP_TO, "direct": 2**62, "tree": 0}
+from linrank.objective.sorted_pairs import PairSums
+from linrank.objective.structures.by_name import STRUCTURES
 
 
 @with_settings
@@ -71,12 +73,18 @@ class RankSVM(PenalizedRanker):
         return super().objective.replace(LOSSES["squared_hinge"].formula, LOSSES[self.loss].formula)
 
     def _loss(self) -> PairLoss:
-        return make_loss(self.loss, PairSums(self.pairs, _SUMS[self.sums]))  # type: ignore[arg-type]
+        return make_loss(self.loss, PairSums(self.pairs, STRUCTURES[self.sums]))  # type: ignore[arg-type]
+
+    def _objective(self, dataset: RankingDataset, executor: Threads) -> RankingObjective:
+        reason = STRUCTURES[self.sums].refuses(dataset)
+        if reason is not None:
+            raise LinrankError(f"sums={self.sums!r}: {reason}")
+        return super()._objective(dataset, executor)  # type: ignore[no-any-return]
 
     def _check(self) -> None:
         check_choice("loss", self.loss, ranking_losses())
         check_choice("pairs", self.pairs, ("all", "adjacent"))
-        check_choice("sums", self.sums, _SUMS)
+        check_choice("sums", self.sums, STRUCTURES)
         self._check_pairs()
         super()._check()
 

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Indices, Vector
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.errors import LinrankError
 from linrank.objective import pair_kernels as kernels
+from linrank.objective.structures.eight_way_tree import EightWayTree
+from linrank.objective.structures.structure import Structure, Sweeps
 from linrank.ordering import order_ascending
 
 Pairs: TypeAlias = Literal["all", "adjacent"]
@@ -19,8 +22,6 @@ Moments: TypeAlias = NDArray[np.complex128]
 Sweep: TypeAlias = Callable[[], NDArray[Any]]
 Both: TypeAlias = Callable[[Sweep, Sweep], tuple[NDArray[Any], NDArray[Any]]]
 
-# Up to this many levels one running sum a level is quicker than the tree; measured by benchmarks/levels.py.
-DIRECT_UP_TO = 3
 # No loss looks at pairs whose scores are farther apart than this in the right order.
 WIDEST_MARGIN = 1.0
 
@@ -34,13 +35,19 @@ def one_after_the_other(first: Sweep, second: Sweep) -> tuple[NDArray[Any], NDAr
 class PairSums:
     """Which pairs count, and how their sums are computed.
 
-    `pairs` is "all" or "adjacent" (only pairs of neighbouring levels); queries of at most `direct_up_to` levels are
-    summed by direct count, others by a selection tree; `both` runs the two sweeps, perhaps side by side.
+    `pairs` is "all" or "adjacent" (only pairs of neighbouring levels); `structure` is what sums are kept in; `both`
+    runs the two sweeps, perhaps side by side.
     """
 
     pairs: Pairs = "all"
-    direct_up_to: int = DIRECT_UP_TO
+    structure: Structure = field(default_factory=EightWayTree)
     both: Both = field(default=one_after_the_other, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.pairs == "adjacent" and not isinstance(self.structure, EightWayTree):
+            raise LinrankError(
+                "pairs='adjacent' are summed by one running sum a label alone. Leave out sums, or use pairs='all'."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class SortedPairs:
         """The pairs whose difference of scores is below the margin."""
         ends, begins = np.empty(len(self.rows), np.int32), np.empty(len(self.rows), np.int32)
         kernels.find_bounds(self.scores, self.block.query_starts, margin, ends, begins)
-        return PairsWithin(self, margin, ends, begins)
+        return PairsWithin(self, margin, ends, begins, self.over.structure.sweeps(self, ends, begins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +90,11 @@ class PairsWithin:
     margin: float
     ends: Indices
     begins: Indices
+    sweeps: Sweeps
 
     def sums(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Sums of values over each document's higher partners, and over its lower ones; all in sorted order."""
-        return self.documents.over.both(
-            lambda: self._sweep(kernels.sum_higher, self.ends, values),
-            lambda: self._sweep(kernels.sum_lower, self.begins, values),
-        )
-
-    def _sweep(self, kernel: Callable[..., None], bounds: Indices, values: NDArray[Any]) -> NDArray[Any]:
-        block, over = self.documents.block, self.documents.over
-        direct, tree = kernels.room_for_levels(block.most_levels, values.dtype.type)
-        sums = np.empty_like(values)
-        kernel(
-            values, self.documents.levels, bounds, block.query_starts, block.level_counts, over.pairs == "adjacent",
-            over.direct_up_to, direct, tree, sums,
-        )  # fmt: skip
-        return sums
+        return self.documents.over.both(lambda: self.sweeps.higher(values), lambda: self.sweeps.lower(values))
 
     def moments(self) -> tuple[Moments, Moments]:
         """Of each document's higher partners, and of its lower ones: weight + i x weighted sum of scores."""

@@ -19,12 +19,13 @@ from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
 from linrank.objective.sorted_pairs import PairSums
+from linrank.objective.structures.by_name import STRUCTURES
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.tron import TRON
 
 CS = (100.0, 1.0, 1e-4)
 _FLOOR = 1e-10
-_DIRECT, _TREE = PairSums("all", 2**62), PairSums("all", 0)
+_DIRECT, _TREE = PairSums("all", STRUCTURES["direct"]), PairSums("all", STRUCTURES["tree"])
 
 Curves = Mapping[str, tuple[Vector, Vector]]
 
