@@ -37,17 +37,21 @@ class RankSVM(PenalizedRanker):
         Of the elastic net, from 0 to 1.
     pairs : {"all", "adjacent"}
         All preference pairs, or only those of neighbouring labels of the query.
-    solver : {"newton", "proximal-newton", "proximal-gradient", "smoothed", "tron", "gram", "cg", "heavy-ball"}
+    solver : {"newton", "proximal-newton", "proximal-gradient", "smoothed", "bundle", "tron", "gram", "cg", "heavy-ball"}
         "newton" (the default for the squared hinge): preconditioned Newton-CG, or proximal Newton where there are
-        corners or bounds. "smoothed" (the default, and only one, for the hinge): Newton on ever sharper corners.
-        "tron": the paper's trust-region method, for reference. "gram", "cg", "heavy-ball": those of `PairwiseRidge` and
-        `EGDM`, for least squares. One that cannot minimise the objective says why, and who can.
+        corners or bounds. "smoothed" (the default for the hinge): Newton on ever sharper corners. For reference, "tron":
+        the paper's trust-region method; "bundle": cutting planes, as in RankSVM-Struct and TreeRankSVM. "gram", "cg",
+        "heavy-ball": those of `PairwiseRidge` and `EGDM`, for least squares. One that cannot minimise the objective
+        says why, and who can.
     tol : float
         For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement, or by the duality gap where the
         penalty is "l1" or "elasticnet". For "tron" (1e-3): the length of the gradient relative to that at 0. For
-        "smoothed" (1e-3): the duality gap relative to f.
-    sums : {"auto", "direct", "tree"}
-        How sums over pairs are computed: one running sum a label, or a tree over labels; the same result.
+        "smoothed" and "bundle" (1e-3): the duality gap relative to f.
+    sums : str
+        What sums over pairs are kept in; the result is the same. "direct": one running sum a label; "tree": a tree over
+        labels, eight children a node; "auto": the quicker of both. The paper's others, for reference: "selection-tree",
+        "fenwick-tree", "y-rbtree", "y-avltree", "y-aatree" (keyed by label), "wTx-rbtree", "wTx-avltree", "wTx-aatree"
+        (by score), "two-levels" (PRSVM+), "listed-pairs" (PRSVM; refused where memory does not hold the list).
 
     Examples
     --------

@@ -23,6 +23,7 @@ SOLVERS: dict[str, Callable[..., Solver]] = {
     "proximal-newton": _of("proximal_newton", "ProximalNewton"),
     "proximal-gradient": _of("proximal_gradient", "ProximalGradient"),
     "smoothed": _of("smoothed_newton", "SmoothedNewton"),
+    "bundle": _of("bundle", "Bundle"),
     "tron": _of("tron", "TRON"),
     "gram": _of("normal_equations", "GramRidge"),
     "cg": _of("ridge_cg", "RidgeCG"),
