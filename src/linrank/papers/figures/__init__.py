@@ -13,7 +13,7 @@ from linrank.papers.figures import egdm, low_rank, minbatsrank, ranksvm, rsrank
 Drawing = Callable[[str, Sequence[Fold], Mapping[str, Results], Path], Path | None]
 
 _DRAWINGS: dict[str, tuple[Drawing, ...]] = {
-    "ranksvm": (ranksvm.convergence,),
+    "ranksvm": (ranksvm.structures, ranksvm.methods, ranksvm.strengths),
     "minbatsrank": (minbatsrank.ndcg_by_cutoff,),
     "egdm": (egdm.eigenvalues, egdm.steps_as_gamma_falls),
     "rsrank": (rsrank.ndcg_by_cutoff, rsrank.against_truncation),
