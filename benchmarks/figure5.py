@@ -14,7 +14,7 @@ from linrank.papers.figures.ranksvm import draw_methods
 if __name__ == "__main__":
     data = {
         "MQ2008 Fold1": ("MQ2008", train_and_test("MQ2008")),
-        "generated as Yahoo's set 2": ("Yahoo-LTRC2", generated_parts(1_600, 27, 596)),
+        "generated as Yahoo's set 2": ("Yahoo-LTRC2", generated_parts(400, 27, 596)),
     }
     data = {title: found for title, found in data.items() if found[1] is not None}
     figure, axes = subplots(len(data), 3, sharey=False)

@@ -130,7 +130,7 @@ def draw_methods(
     made = {measure: _traces_by(Cs_of, train, measure, max_seconds) for measure in measures}
     draw_distances(panels[0], made[measures[0]], title)
     panels[0].set_ylabel("(f - min f) / min f")
-    panels[0].legend()
+    panels[0].legend(fontsize=7)
     for axes, measure in zip(panels[1:], measures, strict=True):
         for (name, trace), style in zip(made[measure].items(), _STYLES, strict=False):
             # At the first point, w = 0, all scores are equal.
@@ -158,11 +158,14 @@ def draw_distances(axes: Any, lines: Mapping[str, Trace], title: str) -> None:
 
 def _traces_by(data: str, train: RankingDataset, measure: str, max_seconds: float) -> dict[str, Trace]:
     """The methods' runs, the C of each loss being that of the paper's Table 3 for a measure; 1 for other data."""
-    made: dict[str, Trace] = {}
+    chosen_by = "pairwise accuracy" if measure == "pairwiseaccuracy" else "NDCG"
+    by_C: dict[float, dict[str, Run]] = {}
     for name, run in method_runs(max_seconds).items():
-        method = "ranksvm-hinge" if run.loss == "hinge" else "ranksvm"
-        C = _printed_C(data, method, "pairwise accuracy" if measure == "pairwiseaccuracy" else "NDCG")
-        made |= {f"{name}, C = {C:g}": trace for trace in traces(train, C, {name: run}).values()}
+        C = _printed_C(data, "ranksvm-hinge" if run.loss == "hinge" else "ranksvm", chosen_by)
+        by_C.setdefault(C, {})[f"{name}, C = 2^{np.log2(C):g}"] = run
+    made: dict[str, Trace] = {}
+    for C, runs in by_C.items():
+        made |= traces(train, C, runs)
     return made
 
 
