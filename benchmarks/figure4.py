@@ -14,7 +14,7 @@ if __name__ == "__main__":
     data = datasets()
     figure, axes = subplots(1, len(data))
     for place, (name, part) in zip(axes[0], data.items(), strict=True):
-        draw_distances(place, traces(part, 1.0, structure_runs()), f"{name}, C = 1")
+        draw_distances(place, traces(part, 1.0, structure_runs(max_seconds=5.0)), f"{name}, C = 1")
     axes[0, 0].set_ylabel("(f - min f) / min f")
     axes[0, 0].legend(fontsize=7, frameon=False)
     save(figure, "figure4")

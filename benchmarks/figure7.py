@@ -15,7 +15,7 @@ if __name__ == "__main__":
     figure, axes = subplots(len(CS), len(data))
     for row, C in zip(axes, CS, strict=True):
         for place, (name, part) in zip(row, data.items(), strict=True):
-            draw_distances(place, traces(part, C, method_runs(max_seconds=5.0)), f"{name}, C = {C:g}")
+            draw_distances(place, traces(part, C, method_runs(max_seconds=3.0)), f"{name}, C = {C:g}")
         row[0].set_ylabel("(f - min f) / min f")
     axes[0, 0].legend(fontsize=7, frameon=False)
     save(figure, "figure7")

@@ -1,5 +1,6 @@
 """Every structure for sums over pairs gives the sums of listed pairs, and the trees are what their names say."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from linrank import LinrankError, RankingDataset, RankSVM, make_ranking
+from linrank import LinrankError, RankingDataset, RankSVM, make_ranking, save_dataset, scan
 from linrank.executors.local import Threads
-from linrank.objective import placement
+from linrank.objective import placed_blocks
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, SmoothedHinge, SquaredHinge
 from linrank.objective.penalties import L2
@@ -68,13 +69,13 @@ def test_sums_agree_to_the_last_digits_however_many_labels(name, levels):
 
 @ALL
 def test_side_by_side_sweeps_have_the_same_bits(name, monkeypatch):
-    monkeypatch.setattr(placement, "_LARGE_QUERY_BYTES", 9000)
+    monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 9000)
     data, weights = make_ranking(1, 400, 12, levels=30)
     found = []
     for n_threads in (1, 3):
         with Threads(n_threads) as executor:
             objective = objective_of(data, SquaredHinge(), name, executor)
-            assert objective.data.shards[0][0].is_spread
+            assert objective.data.shards[0].is_spread
             point = objective.at(weights)
             found.append((point.value, point.gradient.tobytes(), point.hessian_product(weights).tobytes()))
     assert found[0] == found[1]
@@ -85,6 +86,13 @@ def test_a_ranker_has_the_same_weights_from_each(name):
     data, _ = make_ranking(20, 15, 5, levels=8)
     usual, found = (RankSVM(sums=sums, solver="tron", tol=1e-10).fit(data) for sums in ("auto", name))
     np.testing.assert_allclose(found.coef_, usual.coef_, rtol=1e-7)
+
+
+@ALL
+def test_it_travels_to_another_process_without_its_code(name):
+    sent = pickle.dumps(PairSums("all", STRUCTURES[name]))
+    assert len(sent) < 500
+    assert pickle.loads(sent).structure == STRUCTURES[name]
 
 
 def grown(tree, keys):
@@ -186,6 +194,15 @@ def test_pairs_that_memory_cannot_list_are_refused_before_any_work(monkeypatch):
     monkeypatch.setattr(listed_pairs, "memory_bytes", lambda: 1000.0)
     with pytest.raises(LinrankError, match=r"sums='listed-pairs': 180 pairs take 0.0 GB .* Use sums='auto'"):
         RankSVM(sums="listed-pairs").fit(data)
+
+
+def test_pairs_of_data_on_disk_are_not_listed_but_summed_by_any_other(tmp_path):
+    data, _ = make_ranking(8, 10, 3, levels=6)
+    save_dataset(data, tmp_path / "data.linrank")
+    on_disk = scan(tmp_path / "data.linrank")
+    with pytest.raises(LinrankError, match=r"sums='listed-pairs': the data stays on disk, .* Use sums='auto'"):
+        RankSVM(sums="listed-pairs").fit(on_disk)
+    np.testing.assert_allclose(RankSVM(sums="y-avltree").fit(on_disk).coef_, RankSVM().fit(data).coef_, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["y-rbtree", "listed-pairs", "two-levels"])

@@ -11,12 +11,30 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Indices, Offsets
 from linrank.compiled import Function, kernel
+from linrank.objective.structures import (
+    aa_tree,
+    avl_tree,
+    fenwick_tree,
+    red_black_tree,
+    search_tree,
+    selection_tree,
+)
 from linrank.objective.structures.structure import HoldsAny
 
 if TYPE_CHECKING:
     from linrank.objective.sorted_pairs import SortedPairs
 
 Key: TypeAlias = Literal["y", "wTx"]
+Tree: TypeAlias = Literal["selection", "fenwick", "red-black", "avl", "aa"]
+
+# The compiled loop of each, and what it is kept in for so many keys and a type of values.
+_TREES: dict[str, tuple[Function, Callable[[int, type], tuple[NDArray[Any], ...]]]] = {
+    "selection": (selection_tree.sum_events, selection_tree.room),
+    "fenwick": (fenwick_tree.sum_events, fenwick_tree.room),
+    "red-black": (red_black_tree.sum_events, search_tree.room),
+    "avl": (avl_tree.sum_events, search_tree.room),
+    "aa": (aa_tree.sum_events, search_tree.room),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +42,12 @@ class KeyedSums(HoldsAny):
     """Sums over pairs from a structure that adds up the values of smaller keys (Lee & Lin, sections 2.3 and 2.4).
 
     Keyed by label ("y"), a query is swept in order of score and the structure has as many keys as labels; keyed by
-    score ("wTx"), it is swept in order of label and has a key for every document. `sum_events` is the compiled loop of
-    a structure and `room` what it is kept in, for so many keys and a type of values.
+    score ("wTx"), it is swept in order of label and has a key for every document. The structure goes by its name, so
+    that no code travels with a loss to another process.
     """
 
     key: Key
-    sum_events: Function
-    room: Callable[[int, type], tuple[NDArray[Any], ...]]
+    tree: Tree
 
     def sweeps(self, documents: SortedPairs, ends: Indices, begins: Indices) -> _Sweeps:
         block = documents.block
@@ -74,8 +91,9 @@ class _Sweeps:
 
     def _sweep(self, plan: _Plan, values: NDArray[Any]) -> NDArray[Any]:
         sums = np.empty_like(values)
-        room = self.structure.room(int(self.key_counts.max(initial=1)), values.dtype.type)
-        self.structure.sum_events(*plan, values, self.documents.block.query_starts, self.key_counts, *room, sums)
+        sum_events, make_room = _TREES[self.structure.tree]
+        room = make_room(int(self.key_counts.max(initial=1)), values.dtype.type)
+        sum_events(*plan, values, self.documents.block.query_starts, self.key_counts, *room, sums)
         return sums
 
 

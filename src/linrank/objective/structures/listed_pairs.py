@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Indices
 from linrank.compiled import kernel
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.dataset.summary import count_pairs as count_pairs_of_queries
 from linrank.memory import memory_bytes
 
 if TYPE_CHECKING:
-    from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.objective.sorted_pairs import SortedPairs
 
 # Two positions of four bytes, for the point a step is taken from and the one it leads to.
@@ -34,7 +35,11 @@ class ListedPairs:
         list_pairs(documents.levels, ends, block.query_starts, starts, higher, lower)
         return _Sweeps(higher, lower)
 
-    def refuses(self, dataset: RankingDataset) -> str | None:
+    def refuses(self, dataset: RankingDataset | StoredDataset) -> str | None:
+        if isinstance(dataset, StoredDataset):
+            return (
+                "the data stays on disk, and a list of its pairs would be in memory. Use sums='auto', which lists none."
+            )
         n_pairs = int(count_pairs_of_queries(dataset).sum())
         n_bytes = _BYTES_A_PAIR * n_pairs
         if n_bytes <= memory_bytes():

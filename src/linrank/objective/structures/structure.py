@@ -10,6 +10,7 @@ from linrank.arrays import Indices
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.dataset.stored_dataset import StoredDataset
     from linrank.objective.sorted_pairs import SortedPairs
 
 
@@ -35,7 +36,7 @@ class Structure(Protocol):
         """Plan the sweeps. The higher partners of position p stand before `ends[p]`, the lower from `begins[p]` on."""
         ...
 
-    def refuses(self, dataset: RankingDataset) -> str | None:
+    def refuses(self, dataset: RankingDataset | StoredDataset) -> str | None:
         """Why this structure cannot hold the pairs of a dataset, and what can; None where it can."""
         ...
 
@@ -43,5 +44,5 @@ class Structure(Protocol):
 class HoldsAny:
     """What a structure has to say that needs no memory to speak of."""
 
-    def refuses(self, dataset: RankingDataset) -> str | None:  # noqa: ARG002
+    def refuses(self, dataset: RankingDataset | StoredDataset) -> str | None:  # noqa: ARG002
         return None
