@@ -37,12 +37,12 @@ class RankSVM(PenalizedRanker):
         Of the elastic net, from 0 to 1.
     pairs : {"all", "adjacent"}
         All preference pairs, or only those of neighbouring labels of the query.
-    solver : {"newton", "proximal-newton", "proximal-gradient", "smoothed", "bundle", "tron", "gram", "cg", "heavy-ball"}
+    solver : str
         "newton" (the default for the squared hinge): preconditioned Newton-CG, or proximal Newton where there are
-        corners or bounds. "smoothed" (the default for the hinge): Newton on ever sharper corners. For reference, "tron":
-        the paper's trust-region method; "bundle": cutting planes, as in RankSVM-Struct and TreeRankSVM. "gram", "cg",
-        "heavy-ball": those of `PairwiseRidge` and `EGDM`, for least squares. One that cannot minimise the objective
-        says why, and who can.
+        corners or bounds; "proximal-newton", "proximal-gradient". "smoothed" (the default for the hinge): Newton on ever
+        sharper corners. For reference, "tron": the paper's trust-region method; "bundle": cutting planes, as in
+        RankSVM-Struct and TreeRankSVM. "gram", "cg", "heavy-ball": those of `PairwiseRidge` and `EGDM`, for least
+        squares. One that cannot minimise the objective says why, and who can.
     tol : float
         For "newton" (1e-6): the estimate of (f - min f) / f by the Newton decrement, or by the duality gap where the
         penalty is "l1" or "elasticnet". For "tron" (1e-3): the length of the gradient relative to that at 0. For
