@@ -39,8 +39,8 @@ class RankSVM(PenalizedRanker):
         All preference pairs, or only those of neighbouring labels of the query.
     solver : str
         "newton" (the default for the squared hinge): preconditioned Newton-CG, or proximal Newton where there are
-        corners or bounds; "proximal-newton", "proximal-gradient". "smoothed" (the default for the hinge): Newton on ever
-        sharper corners. For reference, "tron": the paper's trust-region method; "bundle": cutting planes, as in
+        corners or bounds; "proximal-newton", "proximal-gradient". "smoothed" (the default for the hinge): Newton on
+        ever sharper corners. For reference, "tron": the paper's trust-region method; "bundle": cutting planes, as in
         RankSVM-Struct and TreeRankSVM. "gram", "cg", "heavy-ball": those of `PairwiseRidge` and `EGDM`, for least
         squares. One that cannot minimise the objective says why, and who can.
     tol : float
