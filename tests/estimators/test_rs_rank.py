@@ -213,6 +213,21 @@ def test_procedure_2_ranks_by_wins_within_the_query_in_any_order_of_rows(monkeyp
     assert model.score(features, data.labels, qid=qid) == pytest.approx((NDCG @ 10).mean(margins, data))
 
 
+def test_the_papers_fixed_rate_tells_that_it_diverged():
+    small = RSRank(1.0, learning_rate=1e-4, safe_rate=False, tol=0, max_iter=20).fit(X, Y, qid=QID)
+    np.testing.assert_array_equal(
+        small.coef_, RSRank(1.0, learning_rate=1e-4, tol=0, max_iter=20).fit(X, Y, qid=QID).coef_
+    )
+    too_long = {"learning_rate": 10.0, "max_iter": 20}
+    with pytest.warns(
+        ConvergenceWarning, match=r"diverged: the objective rose from .* learning_rate=10.*safe_rate=True"
+    ):
+        RSRank(1.0, safe_rate=False, **too_long).fit(X, Y, qid=QID)
+    # Also where the number of steps is chosen, as in the paper, and the weights that are kept may be good.
+    with pytest.warns(ConvergenceWarning, match="diverged"):
+        RSRank(1.0, safe_rate=False, patience=10, **too_long).fit(X, Y, qid=QID, eval_set=[(X, Y)], eval_qid=[QID])
+
+
 @pytest.mark.parametrize("pair_features", ["difference", "concatenated"])
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
 def test_any_classifier_that_takes_weights_ranks(pair_features, as_sparse):

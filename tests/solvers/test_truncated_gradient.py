@@ -85,3 +85,12 @@ def test_it_goes_on_from_a_start_which_is_not_written_to():
     np.testing.assert_array_equal(half, kept)
     once = TruncatedGradient(1e-3, tolerance=0.0, max_iterations=20).minimize(objective).weights
     np.testing.assert_array_equal(both, once)
+
+
+@pytest.mark.parametrize("rate", [1e-4, 10.0])
+def test_a_fixed_rate_takes_the_papers_steps_whatever_the_objective_does(rate):
+    objective = objective_of(NDCGWeightedHuber(), 3.0)
+    found = TruncatedGradient(rate, safe=False, tolerance=0.0, max_iterations=20).minimize(objective)
+    np.testing.assert_allclose(found.weights, algorithm_1(objective, 3.0, rate, 1, 20), rtol=1e-9)
+    assert {line.step for line in found.history} == {rate}
+    assert (found.value > found.history[0].value) == (rate == 10.0)

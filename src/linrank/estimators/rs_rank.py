@@ -29,7 +29,10 @@ class RSRank(MinimizingRanker):
     l1 : float
         The paper's g: how far, times the learning rate, a truncation moves each weight towards zero.
     learning_rate : float
-        The paper's eta. It is halved, for good, at a step that may have raised the objective.
+        The paper's eta.
+    safe_rate : bool
+        Halve the learning rate, for good, at a step that may have raised the objective. False is the paper's fixed
+        rate: it may diverge, which is then told in a warning.
     truncate_every : int
         The paper's K: truncate after this many gradient steps. As in the paper the length of a truncation does not grow
         with it, so a larger one makes the model less sparse.
@@ -66,6 +69,7 @@ class RSRank(MinimizingRanker):
     _: KW_ONLY
     learning_rate: float = 1e-3
     truncate_every: int = 1
+    safe_rate: bool = True
     tol: float = 1e-2
     max_iter: int = 1000
     max_seconds: float | None = None
@@ -89,7 +93,19 @@ class RSRank(MinimizingRanker):
         return L1(self.l1 / self.truncate_every)
 
     def _solver(self, objective: RankingObjective) -> TruncatedGradient:  # noqa: ARG002
-        return TruncatedGradient(self.learning_rate, self.truncate_every, **self._limits())
+        return TruncatedGradient(self.learning_rate, self.truncate_every, self.safe_rate, **self._limits())
+
+    def _finish(self, solution: Solution) -> None:
+        first, last = solution.history[0].value, solution.history[-1].value
+        if self.safe_rate or last <= first:
+            super()._finish(solution)
+            return
+        # Also where the end was asked for, by patience or a time: what is kept may be the start.
+        self._keep(
+            solution,
+            unfinished=f"it diverged: the objective rose from {first:.6e} to {last:.6e} at the fixed learning_rate="
+            f"{self.learning_rate:g}. Lower it, scale the features, or use safe_rate=True.",
+        )
 
     def _remedy(self, solution: Solution) -> str:
         return (

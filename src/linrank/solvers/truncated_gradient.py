@@ -29,11 +29,13 @@ class TruncatedGradient(Solver):
 
     A loss may change from step to step, as weights of pairs frozen at each sort do; its curvature must then bound that
     of the frozen loss. Where f has risen after a step d, the step stands if rate x d.H d <= d.d for that bound H: then
-    the frozen loss and the penalty have not risen together. Otherwise the rate is halved, for good.
+    the frozen loss and the penalty have not risen together. Otherwise the rate is halved, for good. With `safe=False`
+    every step stands, as in the paper, and f may rise without end.
     """
 
     rate: float = 1e-3
     truncate_every: int = 1
+    safe: bool = True
     tolerance: float = 1e-2
     max_iterations: int = 1000
     max_seconds: float = np.inf
@@ -58,7 +60,7 @@ class TruncatedGradient(Solver):
             if stop:
                 return journal.solution(stop)
             truncating = number % self.truncate_every == 0
-            point, rate = _step(point, rate, self.truncate_every if truncating else 0)
+            point, rate = _step(point, rate, self.truncate_every if truncating else 0, safe=self.safe)
             of_round += rate
             if truncating:
                 paces.append(float(np.linalg.norm(point.weights - before)) / of_round)
@@ -77,7 +79,7 @@ class TruncatedGradient(Solver):
         )  # fmt: skip
 
 
-def _step(point: EvaluatedPoint, rate: float, times: int) -> tuple[EvaluatedPoint, float]:
+def _step(point: EvaluatedPoint, rate: float, times: int, *, safe: bool) -> tuple[EvaluatedPoint, float]:
     """The next point, truncated by so many times the penalty, and the rate that led there."""
     penalty = point.objective.weight_penalty
     whole = L1(float(times), np.broadcast_to(penalty.thresholds, point.weights.shape))
@@ -87,7 +89,7 @@ def _step(point: EvaluatedPoint, rate: float, times: int) -> tuple[EvaluatedPoin
 
     while True:
         ahead = point.objective.at(whole.shrunk(point.weights - rate * point.gradient, rate))
-        if value(ahead) <= value(point):
+        if not safe or value(ahead) <= value(point):
             return ahead, rate
         change = ahead.weights - point.weights
         # Reached at 1 / the largest eigenvalue of the bound, if not before; rounding must not keep it from being met.
