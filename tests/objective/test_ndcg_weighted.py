@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -293,3 +294,78 @@ def test_with_uncertain_labels_the_expected_loss_bounds_the_ndcg_regret(n, n_dra
 def test_with_uncertain_labels_the_regret_among_orders_does_not():
     of_ndcg, of_pairs, _ = regrets(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]), np.array([0.4, 0.6]))
     assert np.max(of_ndcg - of_pairs) == pytest.approx(0.0905, abs=1e-4)
+
+
+# Definition 1 lets a classifier prefer either document of every pair, in circles too: its positions are 1 + the number
+# of documents preferred to each, equal ones among them. The least loss is then smaller than that of any order.
+
+
+@cache
+def all_classifiers(n):
+    """beats[c, i, j]: classifier c prefers i to j; every way to choose between the two of each pair."""
+    pairs = list(itertools.combinations(range(n), 2))
+    beats = np.zeros((2 ** len(pairs), n, n), dtype=bool)
+    for c, choices in enumerate(itertools.product((False, True), repeat=len(pairs))):
+        for (i, j), first in zip(pairs, choices, strict=True):
+            beats[c, i, j], beats[c, j, i] = first, not first
+    return beats
+
+
+def losses_and_gains(beats, labels):
+    """Sun et al.'s equations 3, 4 and 7, for each classifier; the gain is NDCG where its positions are an order."""
+    discounts = 1.0 / np.log2(2.0 + beats.sum(axis=1))
+    gains = 2.0**labels - 1.0
+    ideal = np.sort(gains)[::-1] @ (1.0 / np.log2(np.arange(2.0, len(labels) + 2.0)))
+    weights = np.abs((gains[:, None] - gains) * (discounts[:, :, None] - discounts[:, None, :])) / ideal
+    wrong = (labels[:, None] > labels) & beats.transpose(0, 2, 1)
+    return (weights * wrong).sum(axis=(1, 2)), discounts @ gains / ideal
+
+
+def worst_excess(draws, chances):
+    """How far the NDCG regret of an order exceeds its loss beyond the least of any classifier, at the worst order."""
+    beats = all_classifiers(draws.shape[1])
+    losses, gains = np.tensordot(chances, [losses_and_gains(beats, labels) for labels in draws], 1)
+    orders = np.array([len(set(positions)) == beats.shape[1] for positions in beats.sum(axis=1)])
+    return np.max(gains[orders].max() - gains[orders] - (losses[orders] - losses.min()))
+
+
+def random_distribution(rng, n):
+    draws = rng.integers(0, 5, size=(rng.integers(1, 5), n)) / 1.0
+    draws[~draws.any(axis=1), 0] = 1.0
+    return draws, rng.dirichlet(np.ones(len(draws)))
+
+
+def test_the_losses_of_orders_are_those_of_this_library():
+    labels = np.array([2.0, 0.0, 1.0, 2.0])
+    beats = all_classifiers(4)
+    for classifier, loss, gain in zip(beats, *losses_and_gains(beats, labels), strict=True):
+        scores = classifier.sum(axis=1) / 1.0
+        if len(set(scores)) == 4:
+            assert (loss, 1.0 - gain) == pytest.approx(loss_and_shortfall(labels, scores))
+
+
+def excesses(n):
+    rng = np.random.default_rng(0)
+    return np.array([worst_excess(*random_distribution(rng, n)) for _ in range(1200)])
+
+
+def test_theorem_1_with_cyclic_classifiers_holds_for_all_of_1200_random_distributions_of_three_documents():
+    assert excesses(3).max() < 1e-12
+
+
+def test_theorem_1_with_cyclic_classifiers_holds_for_almost_all_of_four():
+    found = excesses(4)
+    assert np.count_nonzero(found > 1e-12) <= 1
+    assert found.max() < 0.003
+
+
+def test_of_an_odd_number_of_documents_a_circle_loses_nothing_so_the_loss_itself_is_the_regret():
+    in_a_circle = np.array([[[False, True, False], [False, False, True], [True, False, False]]])
+    for labels in ([2.0, 1.0, 0.0], [0.0, 3.0, 1.0]):
+        losses, _ = losses_and_gains(in_a_circle, np.array(labels))
+        assert losses == pytest.approx(0.0)
+
+
+def test_of_four_documents_theorem_1_with_cyclic_classifiers_fails_by_a_little():
+    draws = np.array([[0.0, 1.0, 2.0, 1.0], [2.0, 2.0, 1.0, 0.0], [1.0, 2.0, 2.0, 0.0]])
+    assert worst_excess(draws, np.array([0.55, 0.05, 0.4])) == pytest.approx(0.0019, abs=1e-4)
