@@ -1,3 +1,4 @@
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrank import LinrankError, QueryKFold, RankSVM, make_ranking
+from linrank.duals.low_rank import low_rank
 from linrank.estimators.fac_rank_svm import FacRankSVM
 from linrank.measures import MAP, NDCG
 
@@ -99,8 +101,38 @@ def test_patience_keeps_the_best_weights_on_the_validation_set():
     assert model.objective_ in [line.value for line in model.history_]
     primal = hinge_objective(model.coef_, 1.0, train.features, train.labels, train.qid)
     assert model.gap_ == pytest.approx(model.objective_ + primal)
+    # The vectors of the last epoch would not make these weights.
+    assert model.factors_ is None
+    assert model.ranks_ is None
     with pytest.raises(LinrankError, match="needs eval_set"):
         FacRankSVM(patience=3).fit(X, Y, qid=QID)
+
+
+def test_the_vectors_are_kept_a_row_each_and_make_the_weights():
+    order = np.random.default_rng(0).permutation(len(Y))
+    features, labels, qid = X[order], Y[order], QID[order]
+    model = FacRankSVM(rank=3, C=0.01).fit(features, labels, qid=qid)
+    vectors, weights = model.factors_, np.zeros(X.shape[1])
+    assert vectors.shape == (len(Y), 3)
+    assert 0.0 <= vectors.min() <= vectors.max() <= np.sqrt(0.01 / 3) * (1 + 1e-12)
+    for i, j in itertools.product(range(len(Y)), repeat=2):
+        if qid[i] == qid[j] and labels[i] > labels[j]:
+            weights += vectors[i] @ vectors[j] * (features[i] - features[j])
+    np.testing.assert_allclose(model.coef_, weights, rtol=1e-8, atol=1e-12)
+    in_order = list(dict.fromkeys(qid))
+    assert model.ranks_.tolist() == [np.linalg.matrix_rank(vectors[qid == query]) for query in in_order]
+
+
+def test_the_analysis_of_ranks_takes_the_vectors_that_were_kept():
+    model = FacRankSVM(rank=2, C=0.01).fit(X, Y, qid=QID)
+    found = low_rank(model, DATA)
+    pairs = found.matrix(0)
+    expected = (model.factors_[pairs.rows] @ model.factors_[pairs.columns].T) * (
+        Y[pairs.rows][:, None] > Y[pairs.columns]
+    )
+    np.testing.assert_allclose(pairs.values, expected)
+    with pytest.raises(LinrankError, match="Pass its training data"):
+        low_rank(model, DATA.subset([0, 1]))
 
 
 @pytest.mark.parametrize("scaler_first", [False, True])

@@ -111,6 +111,13 @@ class FactoredPoint:
 
 
 @dataclass(frozen=True)
+class FactoredSolution(Solution):
+    """Also the vectors v that make the weights, a row a document in grouped order; None where they are not known."""
+
+    vectors: Factors | None
+
+
+@dataclass(frozen=True)
 class FactoredDual(DualSolver[FactoredObjective, FactoredPoint]):
     """Minimises a `FactoredObjective`; stops where an epoch lowers it by at most `tolerance` times its size.
 
@@ -129,14 +136,16 @@ class FactoredDual(DualSolver[FactoredObjective, FactoredPoint]):
     max_seconds: float = np.inf
     seed: int = 0
 
-    def _run(self, objective: FactoredObjective, start: FactoredPoint | None, journal: Journal) -> Solution:
+    def _run(self, objective: FactoredObjective, start: FactoredPoint | None, journal: Journal) -> FactoredSolution:
         """Descend from `start`, which is moved to the last point, or from a random one."""
         marks = mark_documents(objective.data.features, self.seed)
-        solution = self._descend(start or random_start(objective, marks), marks, journal)
+        point = start or random_start(objective, marks)
+        solution = self._descend(point, marks, journal)
         # A feature that is the same in all documents of each query has the weight zero, but for rounding.
         varies = varying_features([objective.data], objective.data.features.n_features, ties=False)
         weights = np.where(varies, solution.weights, 0.0)
-        return replace(solution, weights=weights, certified_gap=objective.gap(weights, solution.value))
+        kept = replace(solution, weights=weights, certified_gap=objective.gap(weights, solution.value))
+        return FactoredSolution(**vars(kept), vectors=point.vectors())
 
     def _descend(self, point: FactoredPoint, marks: Marks, journal: Journal) -> Solution:
         work = _Work(point)

@@ -174,7 +174,7 @@ def low_rank(
     The dual variables are those that the weights give: `a_ij = 2 C max(0, 1 - (s_i - s_j))` for the squared hinge; for
     the hinge C where the margin s_i - s_j is below 1, 0 where it is above, and C / 2 at 1 exactly, where the weights do
     not tell. They are multiplied by the weights of documents and query. A `RegRankSVM` trained with `keep_dual=True`
-    has kept its own, which are taken instead.
+    has kept its own, and a `FacRankSVM` the vectors they are products of: those are taken instead.
 
     Parameters
     ----------
@@ -282,12 +282,34 @@ class _KeptDual(_Dual):
         return PairMatrix(rows, columns, self._kept[query])
 
 
+class _ProductDual(_Dual):
+    """Dual variables <v_i, v_j>, by the vectors that a ranker has kept."""
+
+    def __init__(self, data: RankingDataset, vectors: Matrix) -> None:
+        super().__init__(data, data.labels, 1.0, "hinge")
+        self._vectors = vectors
+        self.source = "products of the vectors kept in training"
+        if len(vectors) != data.n_documents:
+            raise LinrankError(
+                f"the model has kept the vectors of {len(vectors)} documents, and the data has {data.n_documents}. "
+                "Pass its training data."
+            )
+
+    def matrix(self, query: int) -> PairMatrix:
+        rows, columns = self._sides(query)
+        values = self._vectors[rows] @ self._vectors[columns].T
+        return PairMatrix(rows, columns, values * (self._data.labels[rows][:, None] > self._data.labels[columns]))
+
+
 def _dual_of(model: Any, data: RankingDataset, loss: Loss | None) -> _Dual:
     if loss not in (None, "squared_hinge", "hinge"):
         raise LinrankError(f"loss={loss!r}; use 'squared_hinge' or 'hinge', or None for the model's own.")
     kept = getattr(model, "dual_", None)
     if kept is not None and loss is None:
         return _KeptDual(data, kept)
+    vectors = getattr(model, "factors_", None)
+    if vectors is not None and loss is None:
+        return _ProductDual(data, vectors)
     if not isinstance(model, LinearModel):
         if not hasattr(model, "to_model"):
             raise LinrankError(f"{type(model).__name__} has no weights to analyse. Pass a linear ranker or its model.")

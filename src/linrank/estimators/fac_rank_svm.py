@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from linrank.arrays import Vector
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, scaled
-from linrank.duals.factored_dual import FactoredDual, FactoredObjective
+from linrank.duals.factored_dual import FactoredDual, FactoredObjective, FactoredSolution
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_count, check_positive
@@ -59,6 +59,12 @@ class FacRankSVM(MinimizingRanker):
     gap_ : float
         `objective_` plus the hinge objective at `coef_ * units_`: a certified bound on what either is above its least
         value, low rank or not. It does not go to zero: the rest is what the low rank costs.
+    factors_ : ndarray of shape (n_documents, rank), or None
+        The vectors v, a row for each row of the training data, documents' and queries' weights in them. None where
+        `patience` has kept weights of an earlier epoch than the last.
+    ranks_ : ndarray of shape (n_queries,), or None
+        The rank of each query's vectors, and so of its matrix of products v_i.v_j; queries in order of first
+        appearance.
     history_ : tuple of Iteration
         Their `gap` is the share of the objective by which the epoch lowered it.
     eval_history_ : list of list of float
@@ -88,6 +94,7 @@ class FacRankSVM(MinimizingRanker):
     measure: str = "ndcg@10"
     random_state: Any = 0
     n_threads: int | None = fixed(None)
+    solution_: FactoredSolution = field(init=False)
 
     def _check(self) -> None:
         check_count("rank", self.rank)
@@ -101,15 +108,42 @@ class FacRankSVM(MinimizingRanker):
             dataset = scaled(dataset, ColumnScaling("standard", np.zeros_like(self.units_), self.units_))
         return FactoredObjective.of(dataset, float(self.C), int(self.rank))
 
-    def _solve(self, objective: FactoredObjective, start: Vector | None, watch: Watch | None) -> Solution:  # noqa: ARG002
+    @property
+    def ranks_(self) -> Offsets | None:
+        if self.factors_ is None:
+            return None
+        of_queries = np.split(self._queries.grouped(self.factors_), self._queries.starts[1:-1])
+        return np.array([np.linalg.matrix_rank(vectors) for vectors in of_queries])
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
+        # None of an earlier fit's, should this one be interrupted.
+        self.factors_ = None
+        super()._train(dataset, validation)
+        self._queries, vectors = dataset.queries, self.solution_.vectors
+        if vectors is not None:
+            rows = slice(None) if dataset.queries.order is None else dataset.queries.order
+            self.factors_ = np.empty_like(vectors)
+            self.factors_[rows] = vectors
+
+    def _solve(
+        self,
+        objective: FactoredObjective,
+        start: Vector | None,  # noqa: ARG002 - a start would be of vectors, not of weights
+        watch: Watch | None,
+    ) -> FactoredSolution:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         units = self.units_
         folding = None if watch is None else lambda line, weights: watch(line, weights / units)
         solution = FactoredDual(**self._limits(), seed=seed).minimize(objective, watch=folding)
-        return replace(solution, weights=solution.weights / units)
+        # Of a training that was interrupted the vectors are not known.
+        vectors = getattr(solution, "vectors", None)
+        return FactoredSolution(**{**vars(solution), "weights": solution.weights / units, "vectors": vectors})
 
-    def _at_best(self, solution: Solution, line: Iteration, weights: Vector, objective: FactoredObjective) -> Solution:
-        return replace(solution.at(line, weights), certified_gap=objective.gap(weights * self.units_, line.value))
+    def _at_best(  # type: ignore[override]
+        self, solution: FactoredSolution, line: Iteration, weights: Vector, objective: FactoredObjective
+    ) -> FactoredSolution:
+        gap = objective.gap(weights * self.units_, line.value)
+        return replace(solution.at(line, weights), certified_gap=gap, vectors=None)
 
     def _remedy(self, solution: Solution) -> str:
         return (
