@@ -105,6 +105,14 @@ def test_sparse_rows_mean_what_dense_ones_do(ranker):
     np.testing.assert_allclose(compressed.predict(thin), dense.predict(thin), rtol=1e-5)
 
 
+def test_a_forest_takes_the_librarys_own_sparse_rows_with_their_long_offsets():
+    data, _ = make_ranking(20, 20, 30, density=0.2)
+    rows = data.features.copy()
+    rows.indptr = rows.indptr.astype(np.int64)
+    scores = RandomForest(3).fit(rows, data.labels, qid=data.qid).predict(rows)
+    np.testing.assert_array_equal(scores, RandomForest(3).fit(rows.toarray(), data.labels, qid=data.qid).predict(rows))
+
+
 @pytest.mark.parametrize("ranker", LAMBDA_MART, ids=lambda ranker: type(ranker).__name__)
 def test_queries_may_be_interleaved(ranker):
     usual = fitted(ranker).predict(X)

@@ -212,7 +212,7 @@ class RandomForest(PointwiseTrees):
             random_state=self.random_state,
             n_jobs=number_of_threads(self.n_threads),
         )
-        trees.fit(rows, labels, sample_weight=weights)
+        trees.fit(_with_int32_offsets(rows), labels, sample_weight=weights)
         # Several threads add up the trees' scores as they finish, one in their order: always the same bits.
         return trees.set_params(n_jobs=1)
 
@@ -220,7 +220,20 @@ class RandomForest(PointwiseTrees):
         return {int(column) for tree in self.model_.estimators_ for column in tree.tree_.feature if column >= 0}
 
     def _scores(self, X: Any) -> Any:
-        return self.model_.predict(X)
+        return self.model_.predict(_with_int32_offsets(X))
+
+
+def _with_int32_offsets(rows: Any) -> Any:
+    """Sparse rows as scikit-learn's trees take them: it knows no offsets of 64 bits, which all rows read here have."""
+    if not sparse.issparse(rows) or rows.indptr.dtype == np.int32:
+        return rows
+    if rows.nnz > np.iinfo(np.int32).max:
+        raise LinrankError(
+            f"scikit-learn's trees take up to 2,147,483,647 non-zero features, and these rows have {rows.nnz:,}. "
+            "Use LightGBMRanker, or fewer rows."
+        )
+    parts = rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int32)
+    return sparse.csr_array(parts, shape=rows.shape)
 
 
 def written_out(rows: Any) -> Any:
