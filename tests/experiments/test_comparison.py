@@ -147,6 +147,14 @@ class TestChoice:
         with pytest.raises(LinrankError, match="baseline 'x' is not among"):
             replace(plan, baseline="x").check()
 
+    def test_a_contender_that_is_held_to_begin_anew_does_so_at_each_candidate(self, plan):
+        # Few steps: where they end depends on where they began.
+        settings = {"max_iter": 3, "tol": 0.0, "learning_rate": 1e-4}
+        for held in ({}, {"warm_start": False}):
+            twice = Contender("rsrank", "rsrank", {**settings, **held}, {"l1": [0.0, 0.0]})
+            first, second = run_job(Job(plan.folds[0], twice, Protocol(("map",), "pairwise_accuracy"))).tried
+            assert (first["validation"] == second["validation"]) == bool(held)
+
 
 class TestKept:
     def test_what_is_done_is_not_done_again(self, plan, results):

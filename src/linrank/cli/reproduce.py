@@ -19,8 +19,9 @@ def parser() -> ArgumentParser:
     made = verb_parser(
         "reproduce",
         "Run the tables and figures of five papers on the data that is in a folder, and print ours beside the printed\n"
-        "numbers, with the spread over folds and what differs in the protocol. Data sets are found by the names their\n"
-        "downloads have: OHSUMED, MQ2007, MQ2008, MQ2007-list, MQ2008-list, TD2003 … NP2004 (or Gov/QueryLevelNorm),\n"
+        "numbers: by the papers' grids, or wide ones, with the spread over folds, then by our own; and how the\n"
+        "protocols differ. Data sets are found by the names their downloads have:\n"
+        "OHSUMED, MQ2007, MQ2008, MQ2007-list, MQ2008-list, TD2003 … NP2004 (or Gov/QueryLevelNorm),\n"
         "MSLR-WEB10K, MSLR-WEB30K, ltrc_yahoo, RCV1. Results are kept one by one: a run that was stopped goes on.",
         "  linrank reproduce letor/\n  linrank reproduce letor/ --paper low-rank --data OHSUMED --out low-rank-again",
     )

@@ -302,7 +302,7 @@ def _search(job: Job, train: RankingDataset, vali: RankingDataset) -> tuple[list
     """
     measure = parse_measure(job.protocol.select)
     ranker = made_for(job.contender, job.protocol, job.n_threads)
-    if "warm_start" in parameters_of(ranker):
+    if "warm_start" in parameters_of(ranker) and "warm_start" not in job.contender.settings:
         ranker.set_params(warm_start=True)
     tried: list[_Candidate] = []
     refused: list[LinrankError] = []

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from linrank.duals.low_rank import low_rank
 from linrank.errors import LinrankError
 from linrank.experiments.comparison import JobResult, Protocol
 from linrank.experiments.contenders import Contender
 from linrank.experiments.folds import Fold, Part, find_folds
 from linrank.experiments.results import Plan, Results
 from linrank.experiments.tables import markdown
-from linrank.model import LinearModel
+from linrank.papers.grids import searched, seeded, seeded_names
 from linrank.papers.published import PAPERS, PROTOCOL, PublishedResult, published
+from linrank.papers.ranks import analysed
+from linrank.papers.seeds import seeds_table
 
 # Where each data set's download has its folds, from the folder that holds them all; and how its files begin.
 LAYOUTS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -70,7 +71,8 @@ _HELD = {"reg-ranksvm": {"C": 0.1}}
 class Study:
     """A comparison that stands beside some tables: its folds, what it chooses by, which printed figures it answers.
 
-    `also` are methods that are compared for a paper though it prints nothing of them.
+    Methods are chosen among the papers' grids, or wide ones; `ours` is the study of the same with the catalogue's,
+    whose figures stand behind. `also` are methods that are compared for a paper though it prints nothing of them.
     """
 
     name: str
@@ -79,6 +81,17 @@ class Study:
     first_fold: bool = False
     fewest: bool = False
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    papers_grids: bool = True
+    several_seeds: bool = False
+    ours: str | None = None
+
+    def runs(self, result: PublishedResult) -> bool:
+        """Whether the method of a printed figure is run here: to answer it, or to stand behind the answer."""
+        return self.answers(result) or any(other.ours == self.name and other.answers(result) for other in STUDIES)
+
+    def names(self, result: PublishedResult) -> list[str]:
+        """Whose figures answer a printed one: the method's, or those of its seeds, to be averaged."""
+        return seeded_names(result.method) if self.several_seeds else [_contender_name(result)]
 
 
 _SPARSE = (
@@ -91,23 +104,41 @@ _SPARSE = (
     "minbatsrank-nonfea",
     "rsrank",
 )
+_RIVALS = {
+    "minbatsrank": (*_SPARSE, "listnet", "adarank", "ranksvm-hinge"),
+    "rsrank": ("lambdarank", "adarank", "listnet", "rsrank"),
+    "low-rank": ("ranksvm", "ranksvm-hinge", "fac-ranksvm", "reg-ranksvm"),
+}
+
+
+def _of_all_folds(result: PublishedResult) -> bool:
+    return result.paper != "ranksvm" and "fold 1" not in result.note
+
+
+def _of_seeds(result: PublishedResult) -> bool:
+    return result.method == "minbatsrank"
+
+
+def _of_none(result: PublishedResult) -> bool:  # noqa: ARG001
+    return False
+
+
+OURS, FEWEST, SEEDED, SEARCHED = (
+    "five folds",
+    "five folds, fewest features",
+    "five folds, several seeds",
+    "five folds, grids of the papers",
+)
 STUDIES = (
+    Study(OURS, "ndcg@10", _of_none, also=_RIVALS, papers_grids=False),
+    Study(FEWEST, "ndcg@10", _of_none, fewest=True, also={"minbatsrank": _SPARSE}, papers_grids=False),
+    Study(SEEDED, "ndcg@10", lambda result: _of_all_folds(result) and _of_seeds(result), several_seeds=True, ours=OURS),
     Study(
-        "five folds",
+        SEARCHED,
         "ndcg@10",
-        lambda result: result.paper != "ranksvm" and "fold 1" not in result.note,
-        also={
-            "minbatsrank": (*_SPARSE, "listnet", "ranksvm-hinge"),
-            "rsrank": ("lambdarank", "adarank", "listnet", "rsrank"),
-            "low-rank": ("ranksvm", "ranksvm-hinge", "fac-ranksvm", "reg-ranksvm"),
-        },
-    ),
-    Study(
-        "five folds, fewest features",
-        "ndcg@10",
-        lambda result: False,  # noqa: ARG005
-        fewest=True,
-        also={"minbatsrank": _SPARSE},
+        lambda result: _of_all_folds(result) and not _of_seeds(result),
+        also={paper: tuple(name for name in names if name not in _SPARSE[1:]) for paper, names in _RIVALS.items()},
+        ours=OURS,
     ),
     Study("first fold", "map", lambda result: result.paper != "ranksvm" and "fold 1" in result.note, first_fold=True),
     # Lee & Lin choose C for each measure by itself, and report the first fold.
@@ -128,11 +159,15 @@ STUDIES = (
 
 @dataclass(frozen=True)
 class Beside:
-    """A printed figure, and ours: the mean and the standard deviation over folds, or None where we have none."""
+    """A printed figure, and ours: the mean and the standard deviation over folds, or None where we have none.
+
+    `by_our_grid` is the mean with the settings chosen among the catalogue's grid, where that was run too.
+    """
 
     printed: PublishedResult
     ours: float | None
     spread: float | None
+    by_our_grid: float | None = None
 
 
 def find_data(root: str | Path, names: Sequence[str] = DATA) -> dict[str, list[Fold]]:
@@ -161,10 +196,15 @@ def plans(
     """The comparisons that the papers' tables of a data set ask for, with the methods there are."""
     printed = [result for paper in papers for result in published(paper, data) if data != _ONE_QUERY]
     for study in STUDIES:
-        wanted = dict.fromkeys(_contender_name(result) for result in printed if study.answers(result))
+        answered = [result for result in printed if study.runs(result)]
+        wanted = dict.fromkeys(map(_contender_name, answered))
         if data != _ONE_QUERY:
-            wanted |= dict.fromkeys(method for paper in papers for method in study.also.get(paper, ()))
-        chosen = [made for name in wanted if (made := _contender(name, contenders)) is not None]
+            of_papers = papers if not study.papers_grids else dict.fromkeys(result.paper for result in printed)
+            wanted |= dict.fromkeys(method for paper in of_papers for method in study.also.get(paper, ()))
+        known = searched(contenders) if study.papers_grids else contenders
+        chosen = [made for name in wanted if (made := _contender(name, known)) is not None]
+        if study.several_seeds:
+            chosen = seeded(known) if answered else []
         if not chosen:
             continue
         measures = ("pairwise_accuracy",) if data in _LISTS else MEASURES
@@ -181,15 +221,16 @@ def beside(paper: str, data: str, results: Mapping[str, Results]) -> list[Beside
     made = []
     for printed in published(paper, data):
         study = next((study for study in STUDIES if study.name in results and study.answers(printed)), None)
-        ours = None if study is None else _our_values(printed, results[study.name])
-        mean = None if not ours else float(np.mean(ours))
-        spread = float(np.std(ours, ddof=1)) if ours and len(ours) > 1 else None
-        made.append(Beside(printed, mean, spread))
+        ours = [] if study is None else _our_values(printed, results[study.name], study.names(printed))
+        behind = results.get(study.ours or "") if study is not None else None
+        catalogues = [] if behind is None else _our_values(printed, behind, [_contender_name(printed)])
+        spread = float(np.std(ours, ddof=1)) if len(ours) > 1 else None
+        made.append(Beside(printed, _mean(ours), spread, _mean(catalogues)))
     return made
 
 
 def table_texts(paper: str, rows: Sequence[Beside]) -> Iterator[tuple[str, str]]:
-    """For each table of a paper on a data set its heading, and Markdown with the printed figure before ours."""
+    """For each table of a paper on a data set its heading, and Markdown: printed / by the paper's grid / by ours."""
     tables: dict[str, list[Beside]] = {}
     for row in rows:
         tables.setdefault(row.printed.table, []).append(row)
@@ -210,18 +251,24 @@ def summary(papers: Sequence[str], found: Mapping[str, Mapping[str, Results]]) -
     """All tables as one Markdown text: our leaderboards, then the papers', printed / ours, and how protocols differ."""
     parts = []
     for data, results in found.items():
-        for study in STUDIES[:2]:
-            if study.name in results:
-                of_study = results[study.name]
+        for name in (OURS, FEWEST, SEARCHED):
+            if name in results:
+                of_study = results[name]
                 evaluated = of_study.plan.protocol.evaluated()
                 shown = [measure for measure in _SHOWN if measure in evaluated]
-                parts += [f"## {data}, {study.name}", markdown(of_study, shown or evaluated).rstrip()]
+                parts += [f"## {data}, {name}", markdown(of_study, shown or evaluated).rstrip()]
     for paper in papers:
         texts = [
             f"### {heading}\n\n{text}"
             for data, results in found.items()
             for heading, text in table_texts(paper, beside(paper, data, results))
         ]
+        if paper == "minbatsrank":
+            texts += [
+                f"### minbatsrank, passes and seeds: {data}\n\n{seeds_table(results[SEEDED])}"
+                for data, results in found.items()
+                if SEEDED in results
+            ]
         if texts:
             parts += [f"## {PAPERS[paper]}", PROTOCOL[paper], *texts]
     return "\n\n".join(parts) + "\n"
@@ -240,7 +287,8 @@ def _cell(cell: Beside) -> str:
         printed += f" ± {cell.printed.spread:.3f}"
     if cell.ours is None:
         return f"{printed} / -"
-    return f"{printed} / **{_shown(cell.ours)}**" + ("" if cell.spread is None else f" ± {cell.spread:.3f}")
+    ours = f"{printed} / **{_shown(cell.ours)}**" + ("" if cell.spread is None else f" ± {cell.spread:.3f}")
+    return ours if cell.by_our_grid is None else f"{ours} / {_shown(cell.by_our_grid)}"
 
 
 def _shown(value: float) -> str:
@@ -273,30 +321,23 @@ def _contender(name: str, contenders: Mapping[str, Contender]) -> Contender | No
     for text in settings:
         setting, _, value = text.partition("=")
         fixed[setting] = int(value) if setting in ("rank", "n_trees") else float(value)
-    return replace(base, name=name, settings={**_HELD.get(method, {}), **fixed}, grid={}, widens=())
+    return replace(base, name=name, settings={**base.settings, **_HELD.get(method, {}), **fixed}, grid={}, widens=())
 
 
-def _our_values(printed: PublishedResult, results: Results) -> list[float]:
-    """What we have for a printed figure, fold by fold."""
-    of_method = results.of(_contender_name(printed))
-    if len(of_method) < len(results.plan.folds):
+def _our_values(printed: PublishedResult, results: Results, names: Sequence[str]) -> list[float]:
+    """What we have for a printed figure, fold by fold; the mean of several where they answer it together."""
+    of_names = [results.of(name) for name in names]
+    if any(len(of_one) < len(results.plan.folds) for of_one in of_names):
         return []
     if printed.measure in ("rank", "n_queries"):
-        values = [] if printed.method != "ranksvm-hinge" else [_analysed(printed, results, of_method[0])]
-    else:
-        values = [_value(printed.measure, result) for result in of_method]
-    return [value for value in values if value is not None]
+        rank = analysed(printed, results.plan, of_names[0][0])
+        return [] if rank is None else [rank]
+    values = [[_value(printed.measure, result) for result in on_fold] for on_fold in zip(*of_names, strict=True)]
+    return [float(np.mean(of_fold)) for of_fold in values if None not in of_fold]  # type: ignore[arg-type]
 
 
-def _analysed(printed: PublishedResult, results: Results, result: JobResult) -> float | None:
-    """Xu et al.'s analysis of the first fold: the rank of a query's dual variables, or how many are of low rank."""
-    train = results.plan.folds[0].train.load()
-    parameters = {"C": result.chosen["C"], "loss": "hinge"}
-    found = low_rank(LinearModel(np.asarray(result.weights), train.names, parameters=parameters), train)
-    if printed.measure == "n_queries":
-        return float(np.count_nonzero(found.shares(90.0) <= 0.1))
-    ranks = dict(zip(map(str, found.query_ids), found.ranks, strict=True))
-    return ranks.get(_SETTING.findall(printed.note)[0][1])
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if len(values) else None
 
 
 def _value(measure: str, result: JobResult) -> float | None:

@@ -14,7 +14,7 @@ Drawing = Callable[[str, Sequence[Fold], Mapping[str, Results], Path], Path | No
 
 _DRAWINGS: dict[str, tuple[Drawing, ...]] = {
     "ranksvm": (ranksvm.structures, ranksvm.methods, ranksvm.strengths),
-    "minbatsrank": (minbatsrank.ndcg_by_cutoff,),
+    "minbatsrank": (minbatsrank.beside_dense_rivals, minbatsrank.one_rate_for_all),
     "egdm": (egdm.eigenvalues, egdm.steps_as_gamma_falls),
     "rsrank": (rsrank.ndcg_by_cutoff, rsrank.against_truncation),
     "low-rank": (low_rank.energy, low_rank.learning_curves),

@@ -13,13 +13,14 @@ from linrank.duals.low_rank import low_rank
 from linrank.experiments.folds import Fold
 from linrank.experiments.results import Results
 from linrank.model import LinearModel
+from linrank.papers.reproduction import OURS
 
 _METHODS = ("ranksvm-hinge", "fac-ranksvm", "reg-ranksvm")
 
 
 def energy(data: str, folds: Sequence[Fold], results: Mapping[str, Results], out: Path) -> Path | None:
     """Figure 2, of the hinge RankSVM of the first fold."""
-    on_folds = results.get("five folds")
+    on_folds = results.get(OURS)
     if on_folds is None or "ranksvm-hinge" not in on_folds.complete():
         return None
     result = on_folds.of("ranksvm-hinge")[0]
@@ -38,7 +39,7 @@ def learning_curves(
     out: Path,
 ) -> Path | None:
     """Figure 4: each method's own objective by iteration and by time, as the share that is still to fall."""
-    on_folds = results.get("five folds")
+    on_folds = results.get(OURS)
     shown = [] if on_folds is None else [method for method in _METHODS if method in on_folds.complete()]
     if on_folds is None or not shown:
         return None

@@ -12,19 +12,18 @@ from linrank.drawing import OURS, THEIRS, draw
 from linrank.experiments.folds import Fold
 from linrank.experiments.results import Results
 from linrank.papers.figures import minbatsrank
+from linrank.papers.reproduction import SEARCHED
 
 
-def ndcg_by_cutoff(data: str, folds: Sequence[Fold], results: Mapping[str, Results], out: Path) -> Path | None:
-    """Figures 1 and 2."""
-    return minbatsrank.ndcg_by_cutoff(
-        data,
-        folds,
-        results,
-        out,
-        methods=("lambdarank", "adarank", "listnet", "rsrank"),
-        measure="ndcg",
-        file="rsrank-figures-1-and-2-{data}.svg",
-    )
+def ndcg_by_cutoff(
+    data: str,
+    folds: Sequence[Fold],  # noqa: ARG001
+    results: Mapping[str, Results],
+    out: Path,
+) -> Path | None:
+    """Figures 1 and 2: RSRank without truncation beside its rivals."""
+    methods = ("lambdarank", "adarank", "listnet", "rsrank l1=0")
+    return minbatsrank.of_methods(data, results, methods, "ndcg", out / f"rsrank-figures-1-and-2-{data}.svg")
 
 
 def against_truncation(
@@ -34,7 +33,7 @@ def against_truncation(
     out: Path,
 ) -> Path | None:
     """Figures 3 to 5: NDCG and number of features against the strength of the truncation, on the validation parts."""
-    on_folds = results.get("five folds")
+    on_folds = results.get(SEARCHED)
     if on_folds is None or "rsrank" not in on_folds.complete():
         return None
     folds_tried = [
@@ -54,7 +53,7 @@ def against_truncation(
         right.plot(strengths, sizes, "s-", color=THEIRS)
         right.set(xlabel="l1 (the paper's g)", ylabel="features with a weight")
         for axes in (left, right):
-            axes.set_xscale("log", base=2)
+            axes.set_xscale("symlog", base=2, linthresh=1.0)
 
     place = out / f"rsrank-figures-3-to-5-{data}.svg"
     draw(place, drawing, width=8)
