@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from linrank import LinrankError, ListNet, PairwiseRidge, RankingDataset, RankSVM, make_ranking, save_dataset
+from linrank import LinrankError, ListNet, PairwiseRidge, RankingDataset, RankSVM, make_ranking, save_dataset, scan
 from linrank.errors import DataFormatError
 
 distributed = pytest.importorskip("distributed")
@@ -168,6 +168,49 @@ def test_a_damaged_partition_is_named(client, tmp_path):
     save_dataset(RankingDataset.from_arrays(X, made.labels, qid=made.qid), tmp_path / "bad.linrank")
     with pytest.raises(DataFormatError, match=r"bad\.linrank: feature 3 is nan in row 700"):
         RankSVM(executor=DaskExecutor(client)).fit(tmp_path / "bad.linrank")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The same documents as a folder of Parquet files, each of whole queries."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    made, _ = make_ranking(200, 15, 6, skew=False)
+    frame = pandas.DataFrame(made.features, columns=list("abcdef")).assign(grade=made.labels, query=made.queries.of_rows())
+    place = tmp_path_factory.mktemp("parquet")
+    for number, part in frame.groupby(frame["query"] * 5 // 200):
+        part.to_parquet(place / f"part-{number}.parquet")
+    return place
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_folder_of_parquet_files_gives_the_same_weights_here_and_there(client, folder, n_workers):
+    data = scan(folder, label="grade", qid="query")
+    assert (data.n_documents, data.n_features, len(data.paths)) == (3000, 6, 5)
+    here = RankSVM(C=0.01).fit(data)
+    there = RankSVM(C=0.01, executor=OnSome(client, n_workers)).fit(data)
+    np.testing.assert_array_equal(here.coef_, there.coef_)
+    assert there.feature_names_in_.tolist() == list("abcdef")
+
+
+def test_a_query_in_two_files_and_a_damaged_file_are_named(client, folder, tmp_path):
+    import shutil
+
+    for path in folder.iterdir():
+        shutil.copy(path, tmp_path / path.name)
+    shutil.copy(folder / "part-1.parquet", tmp_path / "part-7.parquet")
+    data = scan(tmp_path, label="grade", qid="query")
+    for executor in (None, DaskExecutor(client)):
+        with pytest.raises(DataFormatError, match=r"part-7\.parquet: query 40 is also in .*part-1\.parquet"):
+            RankSVM(executor=executor).fit(data)
+    (tmp_path / "part-7.parquet").unlink()
+    damaged = bytearray((tmp_path / "part-3.parquet").read_bytes())
+    damaged[4:600] = bytes(596)
+    (tmp_path / "part-3.parquet").write_bytes(bytes(damaged))
+    data = scan(tmp_path, label="grade", qid="query")
+    for executor in (None, DaskExecutor(client)):
+        with pytest.raises(DataFormatError, match=r"part-3\.parquet"):
+            RankSVM(executor=executor).fit(data)
 
 
 def test_what_a_cluster_cannot_do_is_said(client, data):

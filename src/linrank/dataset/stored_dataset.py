@@ -103,6 +103,15 @@ class StoredDataset:
         return self.arrays.source
 
     @property
+    def stamp(self) -> list[Any]:
+        """What tells this file from others."""
+        return [self.source, *self.arrays.stamp]
+
+    @property
+    def weighs_documents(self) -> bool:
+        return "document_weights" in self.arrays
+
+    @property
     def n_queries(self) -> int:
         return len(self.starts) - 1
 

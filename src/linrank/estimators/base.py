@@ -31,6 +31,7 @@ from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
 from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
+from linrank.reading.partitions import PartitionedDataset
 from linrank.reading.scan import scan
 from linrank.solvers.solution import Solution
 
@@ -214,13 +215,13 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """
         if isinstance(X, str | os.PathLike):
             X = scan(X)
-        if isinstance(X, RankingDataset | StoredDataset):
+        if isinstance(X, RankingDataset | StoredDataset | PartitionedDataset):
             if any(given is not None for given in (y, qid, group, sample_weight, query_weight)):
                 raise LinrankError(
                     f"a {type(X).__name__} brings its own labels, queries and weights: pass nothing beside it."
                 )
             self.fitted_by_query_ = True
-            if isinstance(X, StoredDataset):
+            if not isinstance(X, RankingDataset):
                 return self._from_file(X, first=first)
             dataset = self._adopted(X) if first else self._of_known_columns(X)
         else:
@@ -235,13 +236,13 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         dataset.check_trainable()
         return dataset
 
-    def _from_file(self, dataset: StoredDataset, *, first: bool) -> RankingDataset:
+    def _from_file(self, dataset: StoredDataset | PartitionedDataset, *, first: bool) -> RankingDataset:
         """Data that is read block after block, and checked as it is read."""
         if not self.reads_files or not first:
             raise LinrankError(
                 f"{type(self).__name__} needs all of its data in memory. Load it: linrank.read({dataset.source!r})"
             )
-        if not self.weighs_documents and "document_weights" in dataset.arrays:
+        if not self.weighs_documents and dataset.weighs_documents:
             raise LinrankError(f"{type(self).__name__} takes no weights of documents, which {dataset.source} has.")
         self.missing_rule_ = rule_to_remember(dataset.missing)
         # It has the face of one, but for the arrays of all rows, which nobody who reads files asks for.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import iadd
@@ -19,8 +19,12 @@ from linrank.dataset.varying import varying_features
 from linrank.executors.local import Threads
 from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
 from linrank.objective.samples import Choices, Sample, choose, standing_for_all
-from linrank.objective.shard_plan import ShardPlan
+from linrank.objective.shard_plan import CHUNKS_OF_A_QUERY, ShardPlan
 from linrank.objective.stored_shards import shards_on_disk, within
+from linrank.reading.partitions import PartitionedDataset
+
+AnyDataset = RankingDataset | StoredDataset | PartitionedDataset
+"""What can be placed."""
 
 # No sample is larger: it is held in memory, and more documents would hardly say more.
 _MOST_SAMPLED_BYTES = 1 << 27
@@ -28,7 +32,7 @@ _MOST_SAMPLED_BYTES = 1 << 27
 
 @dataclass(frozen=True)
 class PlacedData:
-    """What an objective is evaluated on, and who evaluates it. Shards of whole queries come before spread ones.
+    """What an objective is evaluated on, and who evaluates it.
 
     What a task computes on a shard is either told to the caller, who has one small thing a shard then, or kept where
     the shard is, as a column that later tasks are given their part of.
@@ -41,10 +45,26 @@ class PlacedData:
     _idle: dict[bool, Offsets] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, dataset: RankingDataset | StoredDataset, executor: Threads) -> PlacedData:
+    def of(cls, dataset: AnyDataset, executor: Threads) -> PlacedData:
+        if isinstance(dataset, PartitionedDataset):
+            numbers = range(len(dataset.paths))
+            dataset.check_whole_queries([dataset.query_ids(number) for number in numbers])
+            return cls.of_partitions(dataset, numbers, executor)
         if isinstance(dataset, StoredDataset):
             return cls(executor, within(shards_on_disk(dataset), dataset.memory, executor), dataset.n_features)
         return cls.of_blocks(cut_into_blocks(dataset), dataset.n_features, executor)
+
+    @classmethod
+    def of_partitions(cls, dataset: PartitionedDataset, numbers: Sequence[int], executor: Threads) -> PlacedData:
+        """Some of the files, loaded: a shard each, and one for every query that is spread."""
+        shards: list[Shard] = []
+        for number in numbers:
+            blocks = cut_into_blocks(dataset.load(number))
+            small = [PlacedBlock(block) for block in blocks if not BlockSize.of(block).is_large]
+            shards += [ShardInMemory(tuple(small))] if small else []
+            large = [block for block in blocks if BlockSize.of(block).is_large]
+            shards += [ShardInMemory((SpreadQuery.of(block, CHUNKS_OF_A_QUERY, executor),)) for block in large]
+        return cls(executor, shards, dataset.n_features)
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[QueryBlock], n_features: int, executor: Threads) -> PlacedData:
@@ -59,8 +79,10 @@ class PlacedData:
         A shard of whole queries is a task of the executor. A task does not wait for others: what is done with a spread
         query begins here, and each of its chunks is a task.
         """
-        whole, spread = self._by_kind(columns)
-        return [*self.executor.map(task, *whole, **common), *(task(*each, **common) for each in spread)]
+        rows = list(zip(self.shards, *columns, strict=True))
+        whole = [row for row in rows if not row[0].is_spread]
+        told = iter(self.executor.map(task, *zip(*whole, strict=True), **common) if whole else ())
+        return [task(*row, **common) if row[0].is_spread else next(told) for row in rows]
 
     def keep(self, task: Callable[..., Any], *columns: Sequence[Any], **common: Any) -> tuple[Any, list[Any]]:
         """Run a task that returns what is to be kept and what is to be told: a column, and one told thing a shard."""
@@ -85,12 +107,6 @@ class PlacedData:
     def __sizeof__(self) -> int:
         # Who moves things about or makes room by their size should know it.
         return self.n_bytes
-
-    def _by_kind(self, columns: Sequence[Sequence[Any]]) -> tuple[list[Sequence[Any]], Iterator[tuple[Any, ...]]]:
-        """The columns of the shards of whole queries, and one tuple a spread query."""
-        n_whole = sum(not shard.is_spread for shard in self.shards)
-        columns = [self.shards, *columns]
-        return [column[:n_whole] for column in columns], zip(*(column[n_whole:] for column in columns), strict=True)
 
     @cached_property
     def sizes(self) -> list[Sequence[BlockSize]]:

@@ -13,8 +13,9 @@ from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.objective.placed_blocks import BlockSize
-from linrank.objective.placement import PlacedData
+from linrank.objective.placement import AnyDataset, PlacedData
 from linrank.objective.stored_shards import StoredShard, shards_on_disk, within
+from linrank.reading.partitions import PartitionedDataset
 
 
 class Cluster(Protocol):
@@ -133,21 +134,37 @@ def _name(task: Callable[..., Any]) -> str:
     return task.__name__.strip("_").replace("_", " ")
 
 
-def place(dataset: RankingDataset | StoredDataset, executor: Threads | Cluster) -> PlacedData:
+def place(dataset: AnyDataset, executor: Threads | Cluster) -> PlacedData:
     """Data where an executor computes with it: here, or in the processes of a cluster, which read it themselves."""
     if isinstance(executor, Threads):
         return PlacedData.of(dataset, executor)
     if isinstance(dataset, RankingDataset):
         raise LinrankError(
-            "a cluster reads its data from files, so that what is lost can be read again. Pass a path: "
-            "linrank convert writes train.linrank."
+            "a cluster reads its data from files, so that what is lost can be read again. Pass the path of a .linrank "
+            "file (linrank convert) or of a folder of Parquet files."
         )
-    executor.begin({"data": dataset.source, "stamp": list(dataset.arrays.stamp), "linrank": __version__})
+    executor.begin({"data": dataset.stamp, "linrank": __version__})
+    if isinstance(dataset, PartitionedDataset):
+        return _place_partitions(dataset, executor)
     shards = shards_on_disk(dataset)
-    n_groups = min(len(shards), len(executor.workers()))
-    bounds = [number * len(shards) // n_groups for number in range(n_groups + 1)]
-    groups = executor.start(_load, [(dataset, shards[a:b]) for a, b in pairwise(bounds)])
-    return RemoteData.of_groups(groups, [b - a for a, b in pairwise(bounds)], dataset.n_features, executor)
+    bounds = _bounds(len(shards), executor)
+    groups = executor.start(_load, [(dataset, shards[a:b]) for a, b in bounds])
+    return RemoteData.of_groups(groups, [b - a for a, b in bounds], dataset.n_features, executor)
+
+
+def _place_partitions(dataset: PartitionedDataset, cluster: Cluster) -> RemoteData:
+    bounds = _bounds(len(dataset.paths), cluster)
+    rows = [(dataset, range(a, b)) for a, b in bounds]
+    dataset.check_whole_queries(cluster.fetch(cluster.start(_query_ids, rows), "query ids"))
+    groups = cluster.start(_load_partitions, rows)
+    counts = cluster.fetch(cluster.call(_number_of_shards, [(group,) for group in groups]), "number of shards")
+    return RemoteData.of_groups(groups, counts, dataset.n_features, cluster)
+
+
+def _bounds(n_shards: int, cluster: Cluster) -> list[tuple[int, int]]:
+    """Where each group's shards begin and end: a group a worker, as long as there are shards."""
+    n_groups = min(n_shards, len(cluster.workers()))
+    return list(pairwise(number * n_shards // n_groups for number in range(n_groups + 1)))
 
 
 # What runs in the other process, on a group that is a `PlacedData` there.
@@ -162,6 +179,22 @@ def _load(dataset: StoredDataset, shards: Sequence[StoredShard]) -> PlacedData:
     memory = dataset.memory or (None if limit is None else int(0.7 * limit))
     with executor:
         return PlacedData(executor, within(shards, memory, executor), dataset.n_features)
+
+
+def _load_partitions(dataset: PartitionedDataset, numbers: Sequence[int]) -> PlacedData:
+    from distributed import get_worker
+
+    executor = Threads(get_worker().state.nthreads)
+    with executor:
+        return PlacedData.of_partitions(dataset, numbers, executor)
+
+
+def _query_ids(dataset: PartitionedDataset, numbers: Sequence[int]) -> list[Any]:
+    return [dataset.query_ids(number) for number in numbers]
+
+
+def _number_of_shards(group: PlacedData) -> list[int]:
+    return [group.n_shards]
 
 
 def _sizes_of_group(group: PlacedData) -> list[list[tuple[Any, ...]]]:

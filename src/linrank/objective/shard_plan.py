@@ -12,6 +12,8 @@ from linrank.objective.placed_blocks import BlockSize
 # Enough shards to keep many threads busy; where there is more data than that, one for each so many bytes.
 _MOST_SHARDS = 32
 _SHARD_BYTES = 1 << 28
+# Of a query that is spread, where the shards are given.
+CHUNKS_OF_A_QUERY = _MOST_SHARDS
 
 
 @dataclass(frozen=True)
