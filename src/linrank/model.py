@@ -21,6 +21,7 @@ from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, QueryScaling, Scaling, folded
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 from linrank.named_weights import NamedWeights
@@ -85,12 +86,15 @@ class LinearModel:
 
         Parameters
         ----------
-        X : RankingDataset, array, CSR matrix, or pandas, polars or Arrow table
+        X : RankingDataset, what `linrank.scan` returns (read chunk by chunk), array, CSR matrix, or pandas, polars or
+            Arrow table.
             Columns that have names are found by them, whatever their order: those with a weight must be there, others
             may be left out or come on top. Without names they are taken by position, and their number must fit.
         queries, qid : which row belongs to which query, or its id; only where the model scales by query, and never
             for a dataset, which knows
         """
+        if isinstance(X, StoredDataset):
+            return np.concatenate([self.predict(chunk) for chunk in X.chunks(to_train=False)])
         if isinstance(X, RankingDataset):
             X, queries = X.with_columns(self.feature_names, needed=self.weights != 0).features, X.queries
         else:

@@ -9,8 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linrank import LinrankError, RankingDataset, RankSVM, make_ranking, save_dataset, scan
 from linrank.dataset import query_blocks
+from linrank.dataset.scaling import QueryScaling, fit_scaling, scaled
 from linrank.errors import DataFormatError
 from linrank.estimators.catalogue import METHODS
+from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.executors.local import Threads
 from linrank.executors.prefetching import ahead
 from linrank.memory import bytes_named
@@ -85,7 +87,9 @@ def test_shards_on_disk_compute_what_shards_in_memory_compute(room, density, tmp
 
 # (PRSVM keeps a list of all pairs, and takes no files.)
 FROM_FILES = sorted(
-    name for name, method in METHODS.items() if method.linear and method.load().reads_files and name != "prsvm"
+    name
+    for name, method in METHODS.items()
+    if method.linear and issubclass(method.load(), MinimizingRanker) and method.load().reads_files and name != "prsvm"
 )
 
 
@@ -107,11 +111,13 @@ def test_every_method_that_reads_files_trains_the_same_weights_from_one(name, tm
 
 def test_what_needs_all_of_the_data_says_so(tmp_path):
     save_dataset(data_of(), tmp_path / "data.linrank")
-    from linrank import AdaRank, RankSVMCV, RegRankSVM
+    from linrank import AdaRank, RankSVMCV, RegRankSVM, SampledPairSGD
 
     for ranker in (AdaRank(), RegRankSVM()):
         with pytest.raises(LinrankError, match=r"needs all of its data in memory. Load it: linrank\.read"):
             ranker.fit(tmp_path / "data.linrank")
+    with pytest.raises(LinrankError, match=r"in memory, since a pair is drawn from anywhere in it. Load it"):
+        SampledPairSGD().fit(tmp_path / "data.linrank")
     with pytest.raises(LinrankError, match="Pass an eval_set"):
         RankSVMCV().fit(tmp_path / "data.linrank")
     with pytest.raises(LinrankError, match="brings its own labels"):
@@ -202,3 +208,18 @@ def test_reading_ahead_keeps_the_order_passes_errors_on_and_stops_when_told():
     assert next(reading) == 1
     with pytest.raises(LinrankError, match="no more"):
         next(reading)
+
+
+def test_a_query_in_pieces_is_not_scaled_by_query(tmp_path, in_small_blocks):
+    save_dataset(data_of(), tmp_path / "data.linrank")
+    with pytest.raises(LinrankError, match=r"a query of 900 documents is read in pieces.* Use another scaling"):
+        RankSVM().fit(scan(tmp_path / "data.linrank").scaled(QueryScaling()))
+
+
+def test_numbers_that_scaling_makes_usable_are_used(tmp_path):
+    data = data_of(weighted=False, large=False)
+    huge = RankingDataset.from_arrays(data.features.astype(np.float64) * 1e40, data.labels, qid=data.qid)
+    save_dataset(huge, tmp_path / "huge.linrank")
+    scaling = fit_scaling("standard", huge)
+    ranker = RankSVM().fit(scan(tmp_path / "huge.linrank").scaled(scaling))
+    np.testing.assert_array_equal(ranker.coef_, RankSVM().fit(scaled(huge, scaling)).coef_)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from scipy import sparse
 from linrank.arrays import Vector
 from linrank.dataset.checked_arrays import checked_features, checked_labels, checked_names, checked_weights
 from linrank.dataset.features import Features, as_features, refuse_missing
+from linrank.dataset.fingerprint import fingerprint_of
 from linrank.dataset.frames import column_names
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries, check_folds
@@ -310,7 +310,6 @@ class RankingDataset:
 
     def fingerprint(self) -> str:
         """A hash of the features, labels, queries and weights: the same for the same data, on any machine."""
-        digest = hashlib.sha256(f"{self.features.shape} {self.features.dtype} {self.is_sparse}".encode())
         matrix = self.features
         columns = [matrix]
         if self.is_sparse:
@@ -318,13 +317,8 @@ class RankingDataset:
         columns += [self.labels, self.queries.of_rows().astype("<i8"), self.document_weights, self.query_weights]
         if self.unretrieved is not None:
             columns += [self.unretrieved.labels, self.unretrieved.starts.astype("<i8")]
-        for column in columns:
-            if column is not None:
-                digest.update(np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<")).data)
-        for query in self.queries.ids.tolist():
-            name = str(query).encode()
-            digest.update(f"{len(name)} ".encode() + name)
-        return f"sha256:{digest.hexdigest()}"
+        about = f"{matrix.shape} {matrix.dtype} {self.is_sparse}"
+        return fingerprint_of(about, (column for column in columns if column is not None), self.queries.ids.tolist())
 
     def __len__(self) -> int:
         """The number of documents, one a row."""

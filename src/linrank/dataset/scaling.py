@@ -125,11 +125,16 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
         return QueryScaling()
     if kind not in get_args(ScalingKind):
         raise LinrankError(f"unknown scaling {kind!r}; use one of {', '.join(get_args(ScalingKind))}.")
+    is_in_memory = isinstance(dataset, RankingDataset)
     # A mean with NaN in it would spread it over the whole column.
-    refuse_missing(dataset.features, dataset.names)
+    if is_in_memory:
+        refuse_missing(dataset.features, dataset.names)
     # What is too large for its square is refused below.
     with np.errstate(over="ignore", invalid="ignore"):
         moments = _column_moments(dataset)
+        if not is_in_memory and not np.isfinite(moments.mean).all():
+            # Looked for only here, since it is one more pass over a file.
+            dataset.check_complete()
         if kind == "standard":
             shift, scale = moments.mean, moments.deviation
         elif kind == "min-max":
@@ -204,6 +209,9 @@ def difference_of_units(dataset: RankingDataset) -> str | None:
 
     The first documents are enough to see it by, whatever the size of the data.
     """
+    if getattr(dataset, "scaling", None) is not None:
+        # A file that is scaled as it is read.
+        return None
     narrowest, widest, ratio = range_extremes(dataset, _ROWS_ENOUGH_FOR_UNITS)
     return None if ratio <= _COMPARABLE else f"the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
 

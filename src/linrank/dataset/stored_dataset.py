@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import DenseFeatures, Features, SparseFeatures, as_features
+from linrank.dataset.fingerprint import fingerprint_of
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock, block_bounds
@@ -21,6 +23,7 @@ from linrank.dataset.sound_rows import look_at_rows, narrow
 from linrank.dataset.storage_layout import Layout, read_layout
 from linrank.dataset.stored_arrays import OpenArrays, StoredArrays
 from linrank.dataset.trainable import fault_of_judgements, fault_of_rows
+from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
 from linrank.errors import DataFormatError, LinrankError
 from linrank.memory import bytes_named
@@ -150,24 +153,82 @@ class StoredDataset:
         """The same file, its features scaled as they are read."""
         return self if scaling is None else replace(self, scaling=scaling)
 
-    def chunks(self, n_bytes: int = CHUNK_BYTES) -> Iterator[RankingDataset]:
-        """The data as one dataset in memory after another, each of whole queries and about so many bytes of features;
-        with query ids, without comments.
+    def chunk_bounds(self) -> Sequence[tuple[int, int]]:
+        """The queries of each chunk, from the first up to, not including, the last; about 64 MB of features."""
+        return block_bounds(self.starts, self.n_bytes, CHUNK_BYTES)
+
+    def chunks(
+        self, bounds: Iterable[tuple[int, int]] | None = None, *, to_train: bool = True, features: bool = True
+    ) -> Iterator[RankingDataset]:
+        """The data as one dataset in memory after another, each of whole queries; with query ids, without comments.
+
+        Parameters
+        ----------
+        bounds : the queries of each; those of `chunk_bounds` unless told
+        to_train : refuse numbers that no method trains on, by the rows of the file
+        features : with them, or with none at all, where only judgements are looked at
         """
         with self.arrays.opened() as opened:
-            for first, stop in block_bounds(self.starts, self.n_bytes, n_bytes):
-                yield self._dataset(self.block(opened, first, stop), self._ids(opened, first, stop))
+            for first, stop in self.chunk_bounds() if bounds is None else bounds:
+                starts = self.starts[first : stop + 1]
+                matrix: Any = np.empty((int(starts[-1] - starts[0]), 0))
+                if features:
+                    rows = self.rows(opened, int(starts[0]), int(starts[-1]), starts - starts[0], checked=to_train)
+                    matrix = as_matrix(rows)
+                yield self._chunk(opened, first, stop, matrix)
 
-    def _dataset(self, block: QueryBlock, ids: Any) -> RankingDataset:
+    def _chunk(self, opened: OpenArrays, first: int, stop: int, matrix: Any) -> RankingDataset:
+        block = self.block(opened, first, stop, matrix) if self.is_judged else None
+        starts = self.starts[first : stop + 1] - self.starts[first]
         return RankingDataset(
-            as_matrix(block.features),
-            block.labels,
-            Queries(ids, block.query_starts, None),
-            self.feature_names,
-            document_weights=block.document_weights if "document_weights" in self.arrays else None,
-            query_weights=block.query_weights if "query_weights" in self.arrays else None,
+            matrix,
+            None if block is None else block.labels,
+            Queries(self._ids(opened, first, stop), starts, None),
+            self.feature_names if matrix.shape[1] else None,
+            document_weights=block.document_weights if block and "document_weights" in self.arrays else None,
+            query_weights=block.query_weights if block and "query_weights" in self.arrays else None,
+            unretrieved=self._unretrieved(opened, first, stop),
             missing=self.missing,
         )
+
+    def _unretrieved(self, opened: OpenArrays, first: int, stop: int) -> Unretrieved | None:
+        if "unretrieved_starts" not in self.arrays:
+            return None
+        starts = opened.read("unretrieved_starts", first, stop + 1)
+        return Unretrieved(opened.read("unretrieved_labels", int(starts[0]), int(starts[-1])), starts - starts[0])
+
+    def check_complete(self) -> None:
+        """Refuse features that are missing or infinite, the first of them; all are read."""
+        for _ in self.chunks():
+            pass
+
+    def fingerprint(self) -> str:
+        """That of the same data in memory, not scaled: a hash of everything in it, read piece by piece."""
+        dtype = self.arrays.sections["values" if self.is_sparse else "features"].dtype.newbyteorder("=")
+        about = f"{(self.n_documents, self.n_features)} {dtype} {self.is_sparse}"
+        with self.arrays.opened() as opened:
+            ids = (value for first, stop in self.chunk_bounds() for value in self._ids(opened, first, stop).tolist())
+            return fingerprint_of(about, self._pieces(opened), ids)
+
+    def _pieces(self, opened: OpenArrays) -> Iterator[NDArray[Any]]:
+        """The arrays that a fingerprint is of, in its order."""
+        of_features = [("values", None), ("columns", "<i8"), ("row_starts", "<i8")]
+        yield from self._in_pieces(opened, of_features if self.is_sparse else [("features", None)])
+        yield from self._in_pieces(opened, [("labels", None)])
+        for first, stop in self.chunk_bounds():
+            yield np.repeat(np.arange(first, stop), np.diff(self.starts[first : stop + 1])).astype("<i8")
+        rest = ("document_weights", None), ("query_weights", None), ("unretrieved_labels", None)
+        yield from self._in_pieces(opened, [*rest, ("unretrieved_starts", "<i8")])
+
+    def _in_pieces(self, opened: OpenArrays, wanted: Iterable[tuple[str, str | None]]) -> Iterator[NDArray[Any]]:
+        for name, dtype in wanted:
+            if name in self.arrays:
+                section = self.arrays.sections[name]
+                n_rows = section.shape[0]
+                step = max(1, CHUNK_BYTES * n_rows // max(1, section.n_bytes))
+                for start in range(0, n_rows, step):
+                    piece = opened.read(name, start, min(n_rows, start + step))
+                    yield piece if dtype is None else piece.astype(dtype)
 
     def _ids(self, opened: OpenArrays, first: int, stop: int) -> Any:
         if self.query_ids is None:
@@ -193,14 +254,17 @@ class StoredDataset:
         self._refuse(fault_of_judgements(block))
         return block
 
-    def rows(self, opened: OpenArrays, start: int, stop: int, query_starts: Offsets | None = None) -> Features:
-        """Some rows, checked and scaled; `query_starts` where they are whole queries."""
+    def rows(
+        self, opened: OpenArrays, start: int, stop: int, query_starts: Offsets | None = None, *, checked: bool = True
+    ) -> Features:
+        """Some rows, scaled and checked; `query_starts` where they are whole queries."""
         features = self.raw_rows(opened, start, stop)
-        self._refuse(fault_of_rows(features, self.feature_names, start))
-        if self.scaling is None:
-            return features
-        queries = None if query_starts is None else Queries.from_sizes(np.diff(query_starts), stop - start)
-        return as_features(self.scaling.apply(as_matrix(features), queries))
+        if self.scaling is not None:
+            queries = None if query_starts is None else Queries.from_sizes(np.diff(query_starts), stop - start)
+            features = as_features(self.scaling.apply(as_matrix(features), queries))
+        if checked:
+            self._refuse(fault_of_rows(features, self.feature_names, start))
+        return features
 
     def raw_rows(self, opened: OpenArrays, start: int, stop: int) -> Features:
         """Some rows as they are stored."""

@@ -12,6 +12,7 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import DenseFeatures, SparseFeatures, as_features
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.repeats import Repeats, SameColumn, repeated_columns, repeated_documents, repeated_rows
+from linrank.dataset.stored_dataset import StoredDataset
 
 _ROWS_AT_A_TIME = 65536
 
@@ -115,8 +116,11 @@ def _feature_summaries(columns: _Columns, names: NDArray[Any], n_documents: int)
     return tuple(FeatureSummary(*of_feature) for of_feature in listed)
 
 
-def count_pairs(dataset: RankingDataset) -> Offsets:
-    """Preference pairs of each query: (l^2 - sum over levels of count^2) / 2."""
+def count_pairs(dataset: RankingDataset | StoredDataset) -> Offsets:
+    """Preference pairs of each query: (l^2 - sum over levels of count^2) / 2; of a file, chunk by chunk."""
+    if isinstance(dataset, StoredDataset):
+        dataset.require_labels()
+        return np.concatenate([count_pairs(chunk) for chunk in dataset.chunks(features=False)])
     query_of = dataset.queries.of_rows()
     order = np.lexsort((dataset.require_labels(), query_of))
     query_of, labels = query_of[order], dataset.labels[order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -59,6 +59,8 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Whether documents may have weights."""
     reads_files: bool = False
     """Whether it trains on a `StoredDataset` without loading it."""
+    why_in_memory: str = ""
+    """Why it does not, where that is not plain."""
     history_: tuple[Any, ...]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -155,10 +157,11 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """NDCG@10 (gain 2^y - 1, discount 1 / log2(rank + 1)), the mean over queries.
 
         Without qid or group it raises, unless the ranker was itself trained on everything as one query. A
-        `RankingDataset` in place of X brings all of them.
+        `RankingDataset`, what `linrank.scan` returns or the path of a .linrank file in place of X brings all of them.
         """
+        X = scanned(X)
         scores = self.predict(X)
-        if isinstance(X, RankingDataset):
+        if isinstance(X, RankingDataset | StoredDataset):
             return (NDCG @ 10).mean(scores, X)
         if qid is None and group is None:
             if self.fitted_by_query_:
@@ -169,6 +172,13 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             group = [len(scores)]
         queries = Queries.from_ids(qid) if group is None else Queries.from_sizes(group, len(scores))
         return (NDCG @ 10).mean(scores, Judgements(np.asarray(y, dtype=np.float64), queries))
+
+    def _scores_by_chunks(self, X: Any, score: Callable[[Any], Vector]) -> Vector:
+        """What `score` makes of data; of a file, of one chunk of whole queries after the other."""
+        X = scanned(X)
+        if isinstance(X, StoredDataset):
+            return np.concatenate([score(chunk) for chunk in X.chunks(to_train=False)])
+        return score(X)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -213,8 +223,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         Data that is not the `first` must have the columns of the first.
         """
-        if isinstance(X, str | os.PathLike):
-            X = scan(X)
+        X = scanned(X)
         if isinstance(X, RankingDataset | StoredDataset | PartitionedDataset):
             if any(given is not None for given in (y, qid, group, sample_weight, query_weight)):
                 raise LinrankError(
@@ -240,7 +249,8 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Data that is read block after block, and checked as it is read."""
         if not self.reads_files or not first:
             raise LinrankError(
-                f"{type(self).__name__} needs all of its data in memory. Load it: linrank.read({dataset.source!r})"
+                f"{type(self).__name__} needs all of its data in memory{self.why_in_memory}. "
+                f"Load it: linrank.read({dataset.source!r})"
             )
         if not self.weighs_documents and dataset.weighs_documents:
             raise LinrankError(f"{type(self).__name__} takes no weights of documents, which {dataset.source} has.")
@@ -344,13 +354,14 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset; or what
+            `linrank.scan` returns or the path of a .linrank file, which is read chunk by chunk
 
         Returns
         -------
         ndarray of shape (n_documents,)
         """
-        return scores_of(self._rows(X), self.coef_)
+        return self._scores_by_chunks(X, lambda rows: scores_of(self._rows(rows), self.coef_))
 
     def _importances(self) -> str:
         return (
@@ -404,6 +415,11 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             warnings.warn(NO_PAIRS, UserWarning, stacklevel=4)
         if unfinished is not None and not solution.converged:
             warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=4)
+
+
+def scanned(X: Any) -> Any:
+    """The data behind a path, which is not loaded; anything else as it is."""
+    return scan(X) if isinstance(X, str | os.PathLike) else X
 
 
 def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:

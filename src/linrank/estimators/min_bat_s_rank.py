@@ -12,11 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.online_ranker import OnlineRanker
 from linrank.estimators.settings import check_count, check_not_negative, check_positive
 from linrank.estimators.watching import watcher
+from linrank.online.chunk_by_chunk import ChunkByChunk
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.learner import Stretch, follow
 from linrank.online.queries_by_label import QueriesByLabel
@@ -37,7 +39,8 @@ class MinBatSRank(OnlineRanker):
 
     Minimises {formula}: each query moves the weights once a pass. It reads the data `passes` times and stops; it need
     not be at the minimum then. However a stream of queries is cut into calls of `partial_fit`, the weights are the same
-    to the last bit.
+    to the last bit. Data in a file is read chunk after chunk: in each pass the chunks are shuffled, and the queries
+    within each, which is another order than that of the same data in memory.
 
     Parameters
     ----------
@@ -88,6 +91,7 @@ class MinBatSRank(OnlineRanker):
     """
 
     method = "minbatsrank"
+    reads_files = True
 
     l1: float = 1.0
     learning_rate: float = 0.1
@@ -118,7 +122,14 @@ class MinBatSRank(OnlineRanker):
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         self._begin(dataset.n_features)
-        order, random = np.arange(dataset.n_queries), self.state_.random
+        random = self.state_.random
+        if isinstance(dataset, StoredDataset):
+            bounds = np.array(dataset.chunk_bounds())
+            passes = (random.permutation(bounds) if self.shuffle else bounds for _ in range(self.passes))
+            learner = ChunkByChunk(self._method(), self.shuffle)
+            self._learnt(follow(learner, self.state_, dataset, passes, line=Pass, watch=watcher(self.progress)))
+            return
+        order = np.arange(dataset.n_queries)
         orders = (random.permutation(order) if self.shuffle else order for _ in range(self.passes))
         self._learnt(self._follow(dataset, orders, watcher(self.progress)))
 

@@ -18,8 +18,9 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.queries import Queries
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import UnweightedRanker
+from linrank.estimators.base import UnweightedRanker, scanned
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.settings import check_choice, check_count
 from linrank.measures import NDCG, Judgements
@@ -132,16 +133,23 @@ class NDCGReduction(UnweightedRanker):
         """Count against how many others of its query each document wins; higher is better.
 
         A pair is judged in both orders, half a win each. Without qid or group it raises, unless it was trained on
-        everything as one query. A `RankingDataset` brings its queries.
+        everything as one query. A `RankingDataset` brings its queries, and so does a file.
         """
-        rows = self._rows(X)
-        queries = X.queries if isinstance(X, RankingDataset) else self._queries(qid, group, rows.shape[0])
-        return queries.ungrouped(self._wins(queries.grouped(rows), queries.starts))
+
+        def wins(documents: Any) -> Vector:
+            rows = self._rows(documents)
+            queries = (
+                documents.queries if isinstance(documents, RankingDataset) else self._queries(qid, group, rows.shape[0])
+            )
+            return queries.ungrouped(self._wins(queries.grouped(rows), queries.starts))
+
+        return self._scores_by_chunks(X, wins)
 
     def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None) -> float:
         """NDCG@10 (gain 2^y - 1, discount 1 / log2(rank + 1)), the mean over queries."""
+        X = scanned(X)
         wins = self.predict(X, qid, group=group)
-        if isinstance(X, RankingDataset):
+        if isinstance(X, RankingDataset | StoredDataset):
             return (NDCG @ 10).mean(wins, X)
         judgements = Judgements(np.asarray(y, dtype=np.float64), self._queries(qid, group, len(wins)))
         return (NDCG @ 10).mean(wins, judgements)

@@ -6,7 +6,9 @@ from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.estimators.base import LinearRanker
+from linrank.dataset.stored_dataset import StoredDataset
+from linrank.errors import LinrankError
+from linrank.estimators.base import LinearRanker, scanned
 from linrank.estimators.settings import check_kinds
 
 
@@ -27,8 +29,19 @@ class OnlineRanker(LinearRanker, metaclass=ABCMeta):
     ) -> Self:
         """Learn once from some whole queries, in the order given; the arguments are those of `fit`.
 
-        After `fit` it goes on from there, and what comes twice counts twice. The class says what a step is.
+        After `fit` it goes on from there, and what comes twice counts twice. The class says what a step is. A file, as
+        `linrank.scan` returns it or by its path, is gone through once, chunk after chunk: each is a call of its own.
         """
+        X = scanned(X)
+        if isinstance(X, StoredDataset):
+            if any(given is not None for given in (y, qid, group, sample_weight, query_weight)):
+                raise LinrankError(
+                    "a StoredDataset brings its own labels, queries and weights: pass nothing beside it."
+                )
+            X.require_labels()
+            for chunk in X.chunks():
+                self.partial_fit(chunk)
+            return self
         check_kinds(self)
         self._check()
         known = hasattr(self, "coef_")

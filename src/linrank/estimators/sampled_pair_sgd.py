@@ -69,6 +69,7 @@ class SampledPairSGD(LinearRanker):
     """
 
     method = "sampled-sgd"
+    why_in_memory = ", since a pair is drawn from anywhere in it"
 
     l2: float = 0.01
     steps: int = 100_000

@@ -69,13 +69,14 @@ class TreeRanker(Ranker, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset
+        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset; or what
+            `linrank.scan` returns or the path of a .linrank file, which is read chunk by chunk
 
         Returns
         -------
         ndarray of shape (n_documents,)
         """
-        return np.asarray(self._scores(self._rows(X)), dtype=np.float64)
+        return self._scores_by_chunks(X, lambda rows: np.asarray(self._scores(self._rows(rows)), dtype=np.float64))
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         self.model_ = self._grown(dataset)

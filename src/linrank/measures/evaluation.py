@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, for_kernels
 from linrank.dataset.ranking_dataset import UNJUDGED
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError, UnusableNumberError
 from linrank.measures.judgements import Judged, judged
 from linrank.measures.measures import Measure
@@ -38,12 +39,22 @@ class Evaluation:
     query_ids : ndarray of shape (n_queries,)
     per_query : mapping from each measure to its value of each query, NaN where it is skipped
     mean : mapping from each measure to its mean over queries; pairwise accuracy's is over all pairs
+    weights : mapping from measures whose mean is not over queries alike to the weight of each: its pairs
     """
 
     query_ids: NDArray[Any]
     per_query: Mapping[Measure, Vector]
     mean: Mapping[Measure, float]
-    _weights: Mapping[Measure, Vector]
+    weights: Mapping[Measure, Vector]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Evaluation]) -> Evaluation:
+        """The evaluation of all queries from those of some of them each, by the same measures."""
+        first = parts[0]
+        per_query = {m: np.concatenate([part.per_query[m] for part in parts]) for m in first.measures}
+        weights = {m: np.concatenate([part.weights[m] for part in parts]) for m in first.weights}
+        means = {m: _mean(values, weights.get(m)) for m, values in per_query.items()}
+        return cls(np.concatenate([part.query_ids for part in parts]), per_query, means, weights)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -67,7 +78,7 @@ class Evaluation:
             raise LinrankError(f"{wanted} was not evaluated; there are {known}. Add it to the measures.")
         return bootstrap_interval(
             self.per_query[wanted],
-            weights=self._weights.get(wanted),
+            weights=self.weights.get(wanted),
             level=level,
             n_resamples=n_resamples,
             random_state=random_state,
@@ -106,7 +117,7 @@ def evaluate(
     ----------
     scores : array of shape (n_documents,)
         In the order of the dataset's rows; higher is better. Infinite ones are fine, NaN is an error.
-    dataset : RankingDataset or Judgements, or labels, one a row
+    dataset : RankingDataset or Judgements, what `linrank.scan` returns, or labels, one a row
     measures : Measure, text, or several of them
         Such as `[NDCG @ 10, MAP]` or "ndcg@1,3,5,10 map mrr", the default.
     qid, group : with plain labels, the query of each row, or the sizes of consecutive queries
@@ -120,6 +131,8 @@ def evaluate(
         With `per_query`, `mean` and `interval`.
     """
     wanted = parse_measures(measures)
+    if isinstance(dataset, StoredDataset) and qid is None and group is None and docids is None:
+        return _evaluate_file(scores, dataset, wanted, n_threads)
     dataset = judged(dataset, qid, group, docids)
     queries = dataset.queries
     check_measures(wanted, dataset)
@@ -148,6 +161,24 @@ def evaluate(
     _for_each_range(evaluate_range, _query_ranges(queries.starts), n_threads)
     means = {measure: _mean(values, weights.get(measure)) for measure, values in per_query.items()}
     return Evaluation(queries.ids, per_query, means, weights)
+
+
+def _evaluate_file(
+    scores: Any, dataset: StoredDataset, measures: Sequence[Measure], n_threads: int | None
+) -> Evaluation:
+    """The labels are read chunk after chunk."""
+    dataset.require_labels()
+    if any(measure.ties == "docid" for measure in measures):
+        raise LinrankError(
+            f"{dataset.source}: ties are broken by document ids, which are not read from a file that is not loaded. "
+            f"Load it: linrank.read({dataset.source!r})"
+        )
+    checked = _checked_scores(scores, dataset.n_documents)
+    parts, row = [], 0
+    for chunk in dataset.chunks(features=False):
+        parts.append(evaluate(checked[row : row + chunk.n_documents], chunk, measures, n_threads=n_threads))
+        row += chunk.n_documents
+    return Evaluation.joined(parts)
 
 
 def check_measures(measures: Sequence[Measure], dataset: Judged) -> None:

@@ -44,6 +44,12 @@ def shards_on_disk(dataset: StoredDataset) -> list[StoredShard]:
         for (first, stop), of_block in zip(bounds, n_bytes, strict=True)
     ]
     plan = ShardPlan.of(sizes, dataset.n_features)
+    if plan.spread and dataset.scaling is not None and dataset.scaling.kind == "query":
+        largest = sizes[plan.spread[0]]
+        raise LinrankError(
+            f"{dataset.source}: a query of {largest.n_documents:,} documents is read in pieces, and scaling by query "
+            "needs it as a whole. Use another scaling, or load the data."
+        )
 
     def shard(places: Sequence[int], n_chunks: int = 0) -> StoredShard:
         return StoredShard(dataset, [bounds[place] for place in places], [n_bytes[place] for place in places], n_chunks)
