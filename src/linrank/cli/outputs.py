@@ -66,6 +66,7 @@ PER_QUERY = Kind("a table of measures", _is_header_of_measures)
 PAGE = Kind("a page of linrank's", lambda start, _: b'<meta name="generator" content="linrank">' in start)
 PICTURE = Kind("a picture of linrank's", lambda *ends: any(mark in end for mark in SIGNATURES for end in ends))
 DATASET = Kind("a .linrank file", lambda start, _: start.startswith(b"\x89LINRANK"))
+ROUNDS = Kind("the rounds of a training", lambda start, _: start.startswith(b"linrank rounds "))
 # Text that we write cannot be told from a user's own data.
 TEXT = Kind("", lambda *_: False)
 

@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_complete
+from linrank.cli.larger_data import (
+    add_larger_data_options,
+    check_larger_data,
+    cluster_of,
+    is_left_on_disk,
+    larger_data_in_words,
+    read_to_train,
+    said_of_data,
+)
 from linrank.cli.methods import (
     add_method_choice,
     add_method_options,
@@ -21,7 +30,11 @@ from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.dataset.stored_dataset import StoredDataset
+    from linrank.measures import Evaluation, Measure
     from linrank.model import LinearModel
 
 MEASURES = "ndcg@1,3,5,10 map"
@@ -36,7 +49,9 @@ def parser() -> ArgumentParser:
         "  linrank train train.txt model.json -C 0.1 --validate vali.txt --scaling standard\n"
         "  linrank train train.parquet model.json --label grade --qid query --loss hinge\n"
         "  linrank train train.txt sparse.json --method sparserank --set l1=50\n"
-        "  cat part-*.txt | linrank train - model.json               # several files of text as one",
+        "  cat part-*.txt | linrank train - model.json               # several files of text as one\n"
+        "  linrank train train.linrank model.json --memory 2GB       # larger than memory\n"
+        "  linrank train train.linrank model.json --dask local:4     # or tcp://HOST:8786, on a cluster",
     )
     made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
     made.add_argument(
@@ -50,10 +65,11 @@ def parser() -> ArgumentParser:
     made.add_argument(
         "--max-seconds", type=float, metavar="S", help="stop training after this time, with what there is"
     )
-    made.add_argument("--quiet", action="store_true", help="do not print a line an iteration")
+    made.add_argument("--quiet", action="store_true", help="do not print a line an iteration, nor count rounds")
     made.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     add_method_choice(made)
     add_method_options(made)
+    add_larger_data_options(made)
     add_data_options(made)
     return made
 
@@ -64,10 +80,11 @@ def run(arguments: Namespace) -> None:
     out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
     # Refused before the data is read.
     make_ranker(arguments, None)
+    check_larger_data(arguments, out)
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
     started = time.perf_counter()
-    train = read_complete(arguments.data, arguments)
+    train = read_to_train(arguments)
     vali = None
     if arguments.validate:
         vali = read_complete(arguments.validate, arguments).with_columns(train.names, arguments.validate)
@@ -75,21 +92,19 @@ def run(arguments: Namespace) -> None:
     with naming(arguments.data):
         choice = choose_scaling(arguments.scaling, train)
         train_scaled = scaled(train, scaling := choice.scaling)
-        train_scaled.check_trainable()
+        if not is_left_on_disk(arguments):
+            train_scaled.check_trainable()
     vali_scaled = None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
     ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
     ranker.set_params(**wanted_settings(arguments, train.names, scaling))
     watched = [vali_scaled] if vali_scaled is not None and ranker.watches else None
-    started = time.perf_counter()
-    try:
-        ranker.fit(train_scaled, eval_set=watched)
-        interrupted = False
-    except KeyboardInterrupt:
-        if not hasattr(ranker, "coef_"):
-            raise
-        interrupted = True
-    summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)
+    with cluster_of(arguments, out, quiet=quiet) as cluster:
+        if cluster is not None:
+            ranker.set_params(executor=cluster)
+        seconds, interrupted = _fit(ranker, train_scaled, watched)
+        on_disk = said_of_data(train, cluster) if is_left_on_disk(arguments) else {}
+    summary = training_summary(ranker, train, str(choice), seconds, reading) | on_disk
     summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
     model = to_model(ranker, train, scaling, summary)
     with place_of(out) as place:
@@ -98,6 +113,19 @@ def run(arguments: Namespace) -> None:
     if interrupted:
         # The last point is saved above; the exit code says that it is not the end of the training.
         raise KeyboardInterrupt
+
+
+def _fit(ranker: Any, train: Any, watched: Any) -> tuple[float, bool]:
+    """Train; how long it took, and whether Ctrl-C ended it, with what there was by then."""
+    started = time.perf_counter()
+    interrupted = False
+    try:
+        ranker.fit(train, eval_set=watched)
+    except KeyboardInterrupt:
+        if not hasattr(ranker, "coef_"):
+            raise
+        interrupted = True
+    return time.perf_counter() - started, interrupted
 
 
 def model_path(data: str, model: str | None, *others: str | None) -> Path:
@@ -170,14 +198,14 @@ def show_training(
     out: Path, model: LinearModel, summary: dict[str, Any], sets: dict[str, RankingDataset | None], *, as_json: bool
 ) -> None:
     """Print the summary and the measures of the model on each set."""
-    from linrank.measures import evaluate, parse_measures
+    from linrank.measures import parse_measures
 
     measures = parse_measures(MEASURES)
     measured, unmeasured = {}, {}
     for name, data in sets.items():
         if data is not None:
             try:
-                measured[name] = evaluate(model.predict(data.features, data.queries), data, measures)
+                measured[name] = _measured(model, data, measures)
             except UnusableNumberError as error:
                 # Labels too large for NDCG are no reason to end in an error: the model is trained and saved.
                 unmeasured[name] = str(error)
@@ -201,6 +229,8 @@ def show_training(
         print_(f"  weights       {summary['weights']}")
     print_(f"  scaling       {summary['scaling']}")
     print_(f"  trained on    {counted(summary['pairs'], 'pair')} of {counted(summary['documents'], 'document')}")
+    if (larger := larger_data_in_words(summary)) is not None:
+        print_(f"  data          {larger}")
     print_(f"  seconds       {summary['training_seconds']:.2f} training, {summary['reading_seconds']:.2f} reading")
     shown = table(None, "data", *map(str, measures))
     for name, evaluation in measured.items():
@@ -209,3 +239,14 @@ def show_training(
         print_(shown)
     for name, reason in unmeasured.items():
         print_(f"  {name}: not measured, since {reason}")
+
+
+def _measured(model: LinearModel, data: RankingDataset | StoredDataset, measures: Sequence[Measure]) -> Evaluation:
+    """The model on some data; data that is not loaded is read once, chunk after chunk."""
+    from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.measures import Evaluation, evaluate
+
+    if isinstance(data, RankingDataset):
+        return evaluate(model.predict(data.features, data.queries), data, measures)
+    chunks = data.chunks(to_train=False)
+    return Evaluation.joined([evaluate(model.predict(chunk), chunk, measures) for chunk in chunks])

@@ -194,7 +194,14 @@ def connect(address: str) -> Any:
         raise MissingDependencyError("dask", "dask", "training on a cluster") from None
     kind, _, number = address.partition(":")
     if kind != "local":
-        return Client(address)
+        try:
+            return Client(address)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise LinrankError(
+                f"{address}: no scheduler of Dask answers there ({reason}). Start one (dask scheduler) and name its "
+                "address, such as tcp://10.0.0.1:8786; local:2 starts two workers here."
+            ) from None
     if not number.isdigit() or int(number) < 1:
         raise LinrankError(f"{address}: write local:N with the number of worker processes, such as local:2.")
     return Client(LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=None))

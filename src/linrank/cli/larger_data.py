@@ -1,0 +1,167 @@
+"""Training on data larger than memory, and on a cluster: the options, what they refuse, and what is said of it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import console, counted
+from linrank.cli.data_arguments import read_complete, reading_options
+from linrank.cli.outputs import ROUNDS, STANDARD, check_files
+from linrank.errors import LinrankError
+from linrank.estimators.catalogue import METHODS
+
+if TYPE_CHECKING:
+    from linrank.executors.dask import DaskExecutor, Round
+
+
+def add_larger_data_options(parser: ArgumentParser) -> None:
+    """Add the budget, and the cluster."""
+    group = parser.add_argument_group("data larger than memory, as a .linrank file; the weights are the same")
+    group.add_argument(
+        "--memory", metavar="SIZE", help="train without loading the data, within so much memory, such as 2GB"
+    )
+    group.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="train on the workers of a Dask cluster, such as tcp://10.0.0.1:8786, or local:N for N processes here; "
+        "--memory is then that of each worker",
+    )
+    group.add_argument(
+        "--resume", action="store_true", help="go on with a training on a cluster that ended before its time"
+    )
+
+
+def is_left_on_disk(arguments: Namespace) -> bool:
+    """Whether the data is not to be loaded."""
+    return arguments.memory is not None or arguments.dask is not None
+
+
+def check_larger_data(arguments: Namespace, out: Path) -> None:
+    """Refuse what cannot be trained so, before any work."""
+    from linrank.estimators.settings import settings_of
+
+    if arguments.resume and arguments.dask is None:
+        raise LinrankError("--resume goes on with a training on a cluster. Give --dask, as in the run that ended.")
+    if not is_left_on_disk(arguments):
+        return
+    option = "--memory" if arguments.dask is None else "--dask"
+    method = METHODS[arguments.method].load()
+    if not method.reads_files:
+        raise LinrankError(
+            f"{option}: {arguments.method} needs all of its data in memory{method.why_in_memory}. "
+            f"Leave {option} out, or use another method."
+        )
+    if arguments.dask is None:
+        return
+    if "executor" not in settings_of(method):
+        raise LinrankError(
+            f"--dask: {arguments.method} learns from one query after the other, in one process. Use --memory SIZE."
+        )
+    rounds = rounds_file(out)
+    if rounds is None:
+        if arguments.resume:
+            raise LinrankError("--resume goes by a file beside the model. Name a file for the model, not -.")
+        return
+    check_files([(rounds, ROUNDS)])
+    if rounds.exists() and rounds.stat().st_size and not arguments.resume:
+        raise LinrankError(
+            f"{rounds}: holds the rounds of a training that ended before its time. Go on with it (--resume), or "
+            "remove the file."
+        )
+
+
+def read_to_train(arguments: Namespace) -> Any:
+    """The training data: a RankingDataset, or a StoredDataset where it is to be left on disk."""
+    if not is_left_on_disk(arguments):
+        return read_complete(arguments.data, arguments)
+    from linrank.dataset.stored_dataset import StoredDataset
+    from linrank.reading.scan import scan
+
+    if arguments.data == STANDARD:
+        raise LinrankError(
+            "standard input is read once, and data that is not loaded is read again and again. Save it to a file, and "
+            "convert that: linrank convert train.txt train.linrank"
+        )
+    options = reading_options(arguments)
+    form = options.pop("format", None)
+    if form not in (None, "linrank"):
+        raise LinrankError(
+            f"{arguments.data}: --format {form} must be loaded as a whole. Convert it first: "
+            f"linrank convert {arguments.data} train.linrank --format {form}"
+        )
+    open_file = StoredDataset.open if form == "linrank" else scan
+    stored = open_file(arguments.data, memory=arguments.memory)
+    # As everywhere, said for --validate it says nothing of a .linrank file.
+    if options and arguments.validate is None:
+        said = ", ".join(f"--{word.replace('_', '-')}" for word in options)
+        raise LinrankError(f"{arguments.data}: {said} says how other files are read. Give it to linrank convert.")
+    stored.require_labels()
+    return stored
+
+
+def rounds_file(out: Path) -> Path | None:
+    """Where the rounds of a training are kept until its end: beside the model."""
+    return None if str(out) == STANDARD else out.with_name(out.name + ".rounds")
+
+
+@contextmanager
+def cluster_of(arguments: Namespace, out: Path, *, quiet: bool) -> Iterator[DaskExecutor | None]:
+    """Who trains on a cluster, connected; None where none is asked for."""
+    if arguments.dask is None:
+        yield None
+        return
+    from linrank.executors.dask import DaskExecutor, connect
+
+    rounds = rounds_file(out)
+    if rounds is not None and not quiet:
+        going_on = arguments.resume and rounds.exists()
+        nothing = " there is nothing to go on with, so it begins anew;" if arguments.resume and not going_on else ""
+        begins = " the training goes on with what it holds;" if going_on else nothing
+        console().print(f"{rounds}:{begins} every round is written here until the end, for --resume.")
+    client = connect(arguments.dask)
+    try:
+        with _counter(quiet=quiet) as shown:
+            yield DaskExecutor(client, checkpoint=rounds, resume=arguments.resume, progress=shown)
+    finally:
+        # One that was started here ends here; another stays.
+        if arguments.dask.startswith("local:"):
+            client.cluster.close()
+        client.close()
+
+
+def said_of_data(stored: Any, cluster: DaskExecutor | None) -> dict[str, Any]:
+    """What a model remembers of how it came by data that was not loaded."""
+    known: dict[str, Any] = {"feature_bytes": stored.n_bytes, "memory": stored.memory}
+    if cluster is not None:
+        known |= {"workers": len(cluster.workers()), "rounds": cluster.rounds}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def larger_data_in_words(summary: dict[str, Any]) -> str | None:
+    """The same for people; None where the data was loaded."""
+    if "feature_bytes" not in summary:
+        return None
+    words = f"{_size(summary['feature_bytes'])} of features"
+    words += f", on {counted(summary['workers'], 'worker')}" if "workers" in summary else ", not loaded"
+    words += f", within {_size(summary['memory'])}" if "memory" in summary else ""
+    words += " each" if {"memory", "workers"} <= set(summary) else ""
+    return words + (f", in {counted(summary['rounds'], 'round')}" if "rounds" in summary else "")
+
+
+@contextmanager
+def _counter(*, quiet: bool) -> Iterator[Callable[[Round], None] | None]:
+    """Yield what shows the last round on a terminal; None where nobody is looking."""
+    if quiet or not sys.stdout.isatty():
+        yield None
+        return
+    with console().status("connected") as status:
+        yield lambda last: status.update(str(last))
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.2f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"

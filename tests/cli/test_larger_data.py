@@ -1,0 +1,162 @@
+"""linrank train on data that is not loaded: the same model, within a budget or on a cluster, or a clear refusal."""
+
+import json
+import warnings
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from linrank import LinearModel, make_ranking, save_dataset
+from linrank.cli import larger_data, main
+from linrank.dataset import stored_dataset
+from linrank.objective.stored_shards import Room
+from linrank.reading.write_svmlight import write_svmlight
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    data, _ = make_ranking(60, (5, 15), 8)
+    train, vali = data.split(0.7, 0.3)
+    for name, part in (("train", train), ("vali", vali)):
+        write_svmlight(folder / f"{name}.txt", part)
+        save_dataset(part, folder / f"{name}.linrank")
+    save_dataset(make_ranking(30, 10, 40, density=0.1)[0], folder / "sparse.linrank")
+    (folder / "bounds.txt").write_text("1 +\n2 -1 *\n")
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(stored_dataset, "CHUNK_BYTES", 5000)
+    monkeypatch.setattr(Room, "of", lambda *_: Room(remembers=False, spills=True, for_data=0))
+
+    def call(*words):
+        code = main(["train", *map(str, words)])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def same_but_for_time(model):
+    content = model._content()
+    for volatile in ("training_seconds", "reading_seconds", "feature_bytes", "memory", "workers", "rounds"):
+        content["training"].pop(volatile, None)
+    return {name: value for name, value in content.items() if name not in ("trained_at", "parameters")}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--scaling", "standard", "--validate", "vali.txt", "--patience", 3],
+        ["--scaling", "query"],
+        ["--scaling", "standard", "--prior", "prior.json"],
+        ["--scaling", "min-max", "--bounds", "bounds.txt", "--loss", "hinge"],
+        ["--penalty", "l1", "--max-iter", 30],
+        ["--method", "listnet"],
+        ["--method", "minbatsrank", "--set", "shuffle=false"],
+    ],
+    ids=lambda options: " ".join(map(str, options)),
+)
+def test_the_model_is_that_of_the_data_in_memory(run, folder, options):
+    if "--prior" in options:
+        run("vali.linrank", "prior.json", "--scaling", "standard", "--quiet")
+    words = ("train.linrank", "-C", 0.1) if "--method" not in options else ("train.linrank",)
+    loaded = run(*words, "loaded.json", *options, "--json")
+    on_disk = run(*words, "on-disk.json", *options, "--json", "--memory", "2GB")
+    assert (loaded[0], on_disk[0]) == (0, 0), on_disk[2]
+    expected, model = (LinearModel.load(folder / name) for name in ("loaded.json", "on-disk.json"))
+    content = same_but_for_time(model)
+    if "minbatsrank" in options:
+        # The loss of a pass is added up chunk by chunk.
+        content["training"]["objective"] = pytest.approx(content["training"]["objective"])
+    assert content == same_but_for_time(expected)
+    assert json.loads(on_disk[1])["measures"] == json.loads(loaded[1])["measures"]
+    assert loaded[2] == on_disk[2]
+
+
+def test_sparse_data_too_and_the_output_says_how(run):
+    assert run("sparse.linrank", "loaded.json", "--quiet")[0] == 0
+    code, out, _ = run("sparse.linrank", "on-disk.json", "--memory", "500 MB")
+    assert code == 0
+    assert "of features, not loaded, within 500.0 MB" in out
+    assert "iter   1" in out
+    np.testing.assert_array_equal(LinearModel.load("on-disk.json").weights, LinearModel.load("loaded.json").weights)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train.txt", "--memory", "2GB"], "Convert it first: linrank convert train.txt train.linrank"),
+        (["train.parquet", "--memory", "2GB"], "is read as parquet, which must be loaded as a whole. Convert it"),
+        (["train.linrank", "--memory", "lots"], "write it as 2GB"),
+        (["-", "--memory", "2GB"], "standard input is read once"),
+        (["train.linrank", "--memory", "2GB", "--method", "adarank"], "--memory: adarank needs all of its data"),
+        (["train.linrank", "--memory", "2GB", "--method", "sampled-sgd"], "since a pair is drawn from anywhere"),
+        (["train.linrank", "--dask", "local:1", "--method", "minbatsrank"], "in one process. Use --memory SIZE"),
+        (["train.linrank", "--resume"], "Give --dask"),
+        (["train.linrank", "--memory", "2GB", "--dtype", "float32"], "--dtype says how other files are read"),
+        (["train.linrank", "-", "--dask", "local:1", "--resume"], "Name a file for the model"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_done_is_refused_with_the_remedy(run, words, message):
+    code, _, err = run(*words)
+    assert code == 1
+    assert message in err
+
+
+def test_rounds_of_a_training_that_ended_are_not_written_over(run, folder):
+    (folder / "model.json.rounds").write_bytes(b"linrank rounds 1\n")
+    code, _, err = run("train.linrank", "model.json", "--dask", "local:1")
+    assert code == 1
+    assert "model.json.rounds: holds the rounds of a training that ended before its time. Go on with it (--r" in err
+    (folder / "model.json.rounds").write_text("something of mine")
+    for resume in ([], ["--resume"]):
+        code, _, err = run("train.linrank", "model.json", "--dask", "local:1", *resume)
+        assert code == 1
+        assert "is there already, and is not the rounds of a training" in err
+    (folder / "model.json.rounds").unlink()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_cluster_trains_the_same_model_and_goes_on_with_one_that_ended(run, folder, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    from linrank.executors import dask
+
+    assert run("train.linrank", "loaded.json", "--quiet")[0] == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client = dask.connect("local:1")
+    try:
+        address = client.scheduler.address
+
+        def end(*, quiet):
+            def at_the_seventh(last):
+                if last.number == 7:
+                    raise OSError("the machine went away")
+
+            return nullcontext(at_the_seventh)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(larger_data, "_counter", end)
+            code, _, err = run("train.linrank", "dask.json", "--dask", address)
+        assert code == 1
+        assert "the machine went away" in err
+        assert (folder / "dask.json.rounds").exists()
+        code, out, err = run("train.linrank", "dask.json", "--dask", address, "--resume")
+        assert code == 0, err
+        assert "dask.json.rounds: the training goes on with what it holds" in out
+        assert "of features, on 1 worker, in " in out
+    finally:
+        client.cluster.close(timeout=20)
+        client.close()
+    assert not (folder / "dask.json.rounds").exists()
+    expected, model = (LinearModel.load(folder / name) for name in ("loaded.json", "dask.json"))
+    assert same_but_for_time(model) == same_but_for_time(expected)
+    assert distributed is not None
