@@ -96,6 +96,8 @@ def test_sparse_data_too_and_the_output_says_how(run):
         (["-", "--memory", "2GB"], "standard input is read once"),
         (["train.linrank", "--memory", "2GB", "--method", "adarank"], "--memory: adarank needs all of its data"),
         (["train.linrank", "--memory", "2GB", "--method", "sampled-sgd"], "since a pair is drawn from anywhere"),
+        (["nowhere.linrank", "--dask", "nowhere://x:1"], "nowhere://x:1: no scheduler of Dask answers there"),
+        (["train.linrank", "--dask", "local:none"], "local:none: write local:N"),
         (["train.linrank", "--dask", "local:1", "--method", "minbatsrank"], "in one process. Use --memory SIZE"),
         (["train.linrank", "--resume"], "Give --dask"),
         (["train.linrank", "--memory", "2GB", "--dtype", "float32"], "--dtype says how other files are read"),
@@ -104,6 +106,8 @@ def test_sparse_data_too_and_the_output_says_how(run):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_cannot_be_done_is_refused_with_the_remedy(run, words, message):
+    if "--dask" in words:
+        pytest.importorskip("distributed")
     code, _, err = run(*words)
     assert code == 1
     assert message in err

@@ -6,12 +6,13 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
-from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
-from linrank.dataset import repeats, trainable
+from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking, save_dataset, scan
+from linrank.dataset import repeats, stored_dataset, trainable
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.experiments.feature_path import stability
 from linrank.measures import parse_measure
 from linrank.objective import placed_blocks, placement
+from linrank.objective.stored_shards import Room
 
 DATA, TRUE = make_ranking(120, 20, 15, n_informative=5, noise=0.3, random_state=3)
 ARRAYS = {"X": DATA.features, "y": DATA.labels, "qid": DATA.qid}
@@ -310,3 +311,23 @@ def test_a_path_without_any_feature_is_empty_and_says_so():
     assert path.by_size() == []
     with pytest.raises(LinrankError, match="no model of the path has a feature"):
         path.select_features()
+
+
+def test_the_path_of_a_file_is_that_of_the_data_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored_dataset, "CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(Room, "of", lambda *_: Room(remembers=False, spills=True, for_data=0))
+    data, held_out = make_ranking(80, 15, 10)[0].split(0.7, 0.3)
+    file = tmp_path / "train.linrank"
+    save_dataset(data, file)
+    settings = {"n_steps": 6, "smallest": 1e-2, "eval_set": held_out}
+    expected = feature_path(data, **settings)
+    for source in (file, scan(file)):
+        path = feature_path(source, **settings)
+        for step, same in zip(path.steps, expected.steps, strict=True):
+            np.testing.assert_array_equal(step.weights, same.weights)
+            np.testing.assert_array_equal(step.held_out, same.held_out)
+            assert step.train == same.train
+    with pytest.raises(LinrankError, match=r"train.linrank: cv=… would copy data that is not loaded.*eval_set="):
+        feature_path(file, cv=3)
+    with pytest.raises(LinrankError, match="brings its own labels"):
+        feature_path(file, data.labels)

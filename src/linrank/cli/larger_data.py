@@ -117,14 +117,11 @@ def cluster_of(arguments: Namespace, out: Path, *, quiet: bool) -> Iterator[Dask
         return
     from linrank.executors.dask import DaskExecutor, connect
 
-    rounds = rounds_file(out)
-    if rounds is not None and not quiet:
-        going_on = arguments.resume and rounds.exists()
-        nothing = " there is nothing to go on with, so it begins anew;" if arguments.resume and not going_on else ""
-        begins = " the training goes on with what it holds;" if going_on else nothing
-        console().print(f"{rounds}:{begins} every round is written here until the end, for --resume.")
     client = connect(arguments.dask)
+    rounds = rounds_file(out)
     try:
+        if rounds is not None and not quiet:
+            console().print(f"{rounds}: {_beginning(rounds, arguments)}every round is written here, for --resume.")
         with _counter(quiet=quiet) as shown:
             yield DaskExecutor(client, checkpoint=rounds, resume=arguments.resume, progress=shown)
     finally:
@@ -132,6 +129,12 @@ def cluster_of(arguments: Namespace, out: Path, *, quiet: bool) -> Iterator[Dask
         if arguments.dask.startswith("local:"):
             client.cluster.close()
         client.close()
+
+
+def _beginning(rounds: Path, arguments: Namespace) -> str:
+    if not arguments.resume:
+        return ""
+    return "the training goes on with what it holds; " if rounds.exists() else "there is none, so it begins anew; "
 
 
 def said_of_data(stored: Any, cluster: DaskExecutor | None) -> dict[str, Any]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.dataset.stored_dataset import StoredDataset
+    from linrank.executors.dask import DaskExecutor
     from linrank.measures import Evaluation, Measure
     from linrank.model import LinearModel
 
@@ -75,14 +76,19 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
-    from linrank.dataset.scaling import choose_scaling, scaled
-
     out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
     # Refused before the data is read.
     make_ranker(arguments, None)
     check_larger_data(arguments, out)
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
+    with cluster_of(arguments, out, quiet=arguments.quiet or arguments.json) as cluster:
+        _train(arguments, out, cluster)
+
+
+def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None) -> None:
+    from linrank.dataset.scaling import choose_scaling, scaled
+
     started = time.perf_counter()
     train = read_to_train(arguments)
     vali = None
@@ -99,12 +105,11 @@ def run(arguments: Namespace) -> None:
     ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
     ranker.set_params(**wanted_settings(arguments, train.names, scaling))
     watched = [vali_scaled] if vali_scaled is not None and ranker.watches else None
-    with cluster_of(arguments, out, quiet=quiet) as cluster:
-        if cluster is not None:
-            ranker.set_params(executor=cluster)
-        seconds, interrupted = _fit(ranker, train_scaled, watched)
-        on_disk = said_of_data(train, cluster) if is_left_on_disk(arguments) else {}
-    summary = training_summary(ranker, train, str(choice), seconds, reading) | on_disk
+    if cluster is not None:
+        ranker.set_params(executor=cluster)
+    seconds, interrupted = _fit(ranker, train_scaled, watched)
+    summary = training_summary(ranker, train, str(choice), seconds, reading)
+    summary |= said_of_data(train, cluster) if is_left_on_disk(arguments) else {}
     summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
     model = to_model(ranker, train, scaling, summary)
     with place_of(out) as place:

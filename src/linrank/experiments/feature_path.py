@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +15,7 @@ from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.repeats import without_repeated_columns
 from linrank.dataset.scaling import ScalingChoice, choose_scaling, folded, scaling_named
+from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.experiments.path_fits import PathSettings
@@ -22,6 +24,7 @@ from linrank.measures import Measure, bootstrap_interval, parse_measure, within_
 from linrank.model import LinearModel, utc_now
 from linrank.objective.objective import EvaluatedPoint, ShardState
 from linrank.objective.placed_blocks import Shard
+from linrank.reading.scan import scan
 
 REFIT = "; then, on the features chosen, w.w / 2 + the sum over pairs"
 FORMULA = "sum over pairs of max(0, 1 - w.(x_i - x_j))^2 + l1 * sum_j cost_j |w_j|"
@@ -200,7 +203,9 @@ def feature_path(
 
     Parameters
     ----------
-    X, y, qid, group : as for `RankSVM.fit`: arrays, or a RankingDataset alone
+    X, y, qid, group : as for `RankSVM.fit`: arrays, or a RankingDataset alone; or what `linrank.scan` returns or the
+        path of a .linrank file, which is not loaded: features that say the same are then not looked for, and there is
+        no `cv`
     max_features : stop the path where a model has more
     cv : number of folds of whole queries to measure each step on queries it was not trained on; or the folds, each a
         dataset to train on and one to measure on
@@ -222,11 +227,15 @@ def feature_path(
     -------
     FeaturePath
     """
-    dataset = X if isinstance(X, RankingDataset) else RankingDataset.from_arrays(X, y, qid=qid, group=group)
+    dataset = _to_train_on(X, y, qid, group)
     prices = _checked_costs(costs, dataset.n_features)
-    dataset.check_complete()
-    dataset, repeated = without_repeated_columns(dataset, prices)
     _check_settings(n_steps, smallest, l1_ratio, cv, eval_set)
+    repeated: Mapping[str, str] = {}
+    if isinstance(dataset, StoredDataset):
+        _check_file(dataset, cv)
+    else:
+        dataset.check_complete()
+        dataset, repeated = without_repeated_columns(dataset, prices)
     if penalty not in ("l1", "mcp"):
         raise LinrankError(f"penalty={penalty!r}; use 'l1', with l1_ratio below 1 for an elastic net, or 'mcp'.")
     if penalty == "mcp" and (costs is not None or l1_ratio < 1 or bounds is not None):
@@ -273,14 +282,36 @@ def stability(
     return counts / n_resamples
 
 
-def _scores_at(point: EvaluatedPoint, dataset: RankingDataset) -> Vector:
+def _to_train_on(X: Any, y: Any, qid: Any, group: Any) -> Any:
+    if isinstance(X, str | os.PathLike):
+        X = scan(X)
+    if isinstance(X, RankingDataset):
+        return X
+    if isinstance(X, StoredDataset):
+        if any(given is not None for given in (y, qid, group)):
+            raise LinrankError("a StoredDataset brings its own labels and queries: pass nothing beside it.")
+        return X
+    return RankingDataset.from_arrays(X, y, qid=qid, group=group)
+
+
+def _check_file(dataset: StoredDataset, cv: object) -> None:
+    dataset.require_labels()
+    if cv is not None:
+        raise LinrankError(
+            f"{dataset.source}: cv=… would copy data that is not loaded. Hold out queries in a file of their own and "
+            f"pass eval_set=linrank.read(…), or load the data: linrank.read({dataset.source!r})"
+        )
+
+
+def _scores_at(point: EvaluatedPoint, dataset: RankingDataset | StoredDataset) -> Vector:
     """The scores that a point was evaluated at, in the order of the dataset's rows."""
     data = point.objective.data
     grouped = np.empty(data.n_documents)
     for of_shard in data.tell(_scores_of_rows, point.states):
         for first_row, scores in of_shard:
             grouped[first_row:][: len(scores)] = scores
-    return dataset.queries.ungrouped(grouped)
+    # In a file that is read block after block, each query's rows stand together.
+    return grouped if isinstance(dataset, StoredDataset) else dataset.queries.ungrouped(grouped)
 
 
 def _scores_of_rows(shard: Shard, state: ShardState) -> list[tuple[int, Vector]]:
