@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from linrank import LinearModel, LinrankError, RankingDataset, evaluate, make_ranking, open_dataset, save_dataset, scan
-from linrank.dataset import stored_dataset
+from linrank.dataset import scaling, stored_dataset
 from linrank.dataset.scaling import choose_scaling, difference_of_units, fit_scaling, scaled
 from linrank.dataset.summary import count_pairs
 from linrank.dataset.unretrieved import Unretrieved
@@ -17,6 +17,7 @@ from linrank.errors import DataFormatError
 def _small_chunks(monkeypatch):
     """Several chunks, from little data."""
     monkeypatch.setattr(stored_dataset, "CHUNK_BYTES", 3000)
+    monkeypatch.setattr(stored_dataset, "_BYTES_AT_A_TIME", 1000)
 
 
 def data_of(kind):
@@ -76,6 +77,19 @@ def test_scalings_are_fitted_and_applied_as_in_memory(both, kind):
     in_memory = scaled(data, choices[0].scaling)
     on_disk = RankingDataset.joined(list(scaled(stored, choices[1].scaling).chunks()))
     assert on_disk.fingerprint() == in_memory.fingerprint()
+
+
+def test_a_scaling_reads_no_more_numbers_at_a_time_than_it_says(tmp_path, monkeypatch):
+    monkeypatch.setattr(scaling, "_NUMBERS_AT_A_TIME", 100)
+    read, as_matrix = [], stored_dataset.as_matrix
+    monkeypatch.setattr(stored_dataset, "as_matrix", lambda rows: read.append(rows.values.size) or as_matrix(rows))
+    data = data_of("plain")
+    save_dataset(data, tmp_path / "data.linrank")
+    in_memory, on_disk = (fit_scaling("standard", one) for one in (data, scan(tmp_path / "data.linrank")))
+    np.testing.assert_array_equal(on_disk.scale, in_memory.scale)
+    np.testing.assert_array_equal(on_disk.shift, in_memory.shift)
+    assert max(read) <= 100
+    assert sum(read) == 3 * data.features.size
 
 
 def test_a_file_that_is_scaled_as_it_is_read_has_features_in_one_unit(both):

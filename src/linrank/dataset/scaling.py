@@ -19,7 +19,9 @@ ScalingKind = Literal["standard", "min-max", "max-abs", "query"]
 SCALINGS = ("auto", "none", *get_args(ScalingKind))
 """What a user may ask for."""
 
+# What is read and computed with at a time: of a file nothing else is in memory.
 _ROWS_AT_A_TIME = 65536
+_NUMBERS_AT_A_TIME = 1 << 22
 # Features whose ranges differ by no more than this are left alone by "auto".
 _COMPARABLE = 1000.0
 _ROWS_ENOUGH_FOR_UNITS = 10_000
@@ -243,10 +245,10 @@ def _column_moments(dataset: RankingDataset) -> _Moments:
     # In units near each column's own size, so that no square is too large or too small. Powers of two round nothing.
     units = np.exp2(np.clip(np.frexp(np.maximum(np.abs(least), np.abs(most)))[1], -1000, 1000))
     total, squares = np.zeros(n_features), np.zeros(n_features)
-    for part in _parts(dataset.n_documents):
+    for part in _parts(dataset):
         total += _in_units(dataset.features[part], units).sum(axis=0, dtype=np.float64)
     mean = total / n_rows
-    for part in _parts(dataset.n_documents):
+    for part in _parts(dataset):
         squares += _squared_deviations(_in_units(dataset.features[part], units), mean)
     return _Moments(mean * units, np.sqrt(squares / n_rows) * units, least, most)
 
@@ -260,15 +262,19 @@ def _in_units(rows: Any, units: Vector) -> Any:
 def _column_ranges(dataset: RankingDataset, n_rows: int | None = None) -> tuple[Vector, Vector]:
     """The least and the largest value of each feature, in all rows or the first of them."""
     least, most = np.full(dataset.n_features, np.inf), np.full(dataset.n_features, -np.inf)
-    for part in _parts(min(dataset.n_documents, n_rows or dataset.n_documents)):
+    for part in _parts(dataset, n_rows):
         rows = dataset.features[part]
         least = np.minimum(least, _dense_row(rows.min(axis=0)))
         most = np.maximum(most, _dense_row(rows.max(axis=0)))
     return least, most
 
 
-def _parts(n_rows: int) -> list[slice]:
-    return [slice(start, min(n_rows, start + _ROWS_AT_A_TIME)) for start in range(0, n_rows, _ROWS_AT_A_TIME)]
+def _parts(dataset: RankingDataset, most: int | None = None) -> list[slice]:
+    """All rows or the first of them, some at a time: the same ones whether they are in memory or in a file."""
+    n_rows = min(dataset.n_documents, most or dataset.n_documents)
+    a_row = 1 if dataset.is_sparse else max(1, dataset.n_features)
+    step = max(1, min(_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME // a_row))
+    return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]
 
 
 def _dense_row(row: Any) -> Vector:

@@ -28,8 +28,10 @@ from linrank.dataset.width import check_room
 from linrank.errors import DataFormatError, LinrankError
 from linrank.memory import bytes_named
 
-# What is in memory of a dataset that is gone through chunk after chunk.
-CHUNK_BYTES = 1 << 26
+# Of a dataset that is gone through chunk after chunk. Two are in memory while the next is read, and one more where it
+# is scaled: together they are less than training works in.
+CHUNK_BYTES = 1 << 25
+_BYTES_AT_A_TIME = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +156,7 @@ class StoredDataset:
         return self if scaling is None else replace(self, scaling=scaling)
 
     def chunk_bounds(self) -> Sequence[tuple[int, int]]:
-        """The queries of each chunk, from the first up to, not including, the last; about 64 MB of features."""
+        """The queries of each chunk, from the first up to, not including, the last; about 32 MB of features."""
         return block_bounds(self.starts, self.n_bytes, CHUNK_BYTES)
 
     def chunks(
@@ -225,7 +227,7 @@ class StoredDataset:
             if name in self.arrays:
                 section = self.arrays.sections[name]
                 n_rows = section.shape[0]
-                step = max(1, CHUNK_BYTES * n_rows // max(1, section.n_bytes))
+                step = max(1, _BYTES_AT_A_TIME * n_rows // max(1, section.n_bytes))
                 for start in range(0, n_rows, step):
                     piece = opened.read(name, start, min(n_rows, start + step))
                     yield piece if dtype is None else piece.astype(dtype)
