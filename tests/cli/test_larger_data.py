@@ -93,6 +93,7 @@ def test_sparse_data_too_and_the_output_says_how(run):
         (["train.txt", "--memory", "2GB"], "Convert it first: linrank convert train.txt train.linrank"),
         (["train.parquet", "--memory", "2GB"], "is read as parquet, which must be loaded as a whole. Convert it"),
         (["train.linrank", "--memory", "lots"], "write it as 2GB"),
+        ([".", "model.json", "--memory", "2GB"], "is a folder; here a .linrank file is trained on"),
         (["-", "--memory", "2GB"], "standard input is read once"),
         (["train.linrank", "--memory", "2GB", "--method", "adarank"], "--memory: adarank needs all of its data"),
         (["train.linrank", "--memory", "2GB", "--method", "sampled-sgd"], "since a pair is drawn from anywhere"),

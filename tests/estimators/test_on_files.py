@@ -11,6 +11,7 @@ from linrank import (
     RandomForest,
     RankingDataset,
     RankSVM,
+    feature_path,
     make_ranking,
     save_dataset,
     scan,
@@ -89,3 +90,24 @@ def test_a_file_with_other_columns_is_refused(both, tmp_path):
     save_dataset(narrow, tmp_path / "narrow.linrank")
     with pytest.raises(LinrankError, match="the data has 5 features, but RankSVM was trained on 7"):
         ranker.predict(tmp_path / "narrow.linrank")
+
+
+def test_a_folder_of_parquet_is_scored_and_learnt_from_file_by_file(both, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    data, _ = both
+    parts = [data.subset(np.arange(0, 20)), data.subset(np.arange(20, 60))]
+    (folder := tmp_path / "parts").mkdir()
+    for number, part in enumerate(parts):
+        parquet.write_table(pa.Table.from_pandas(part.to_frame()), folder / f"{number}.parquet")
+    expected = MinBatSRank().partial_fit(data)
+    ranker = MinBatSRank().partial_fit(folder)
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+    np.testing.assert_array_equal(ranker.predict(folder), expected.predict(data))
+    with pytest.raises(LinrankError, match="scored, but not measured"):
+        ranker.score(folder)
+    with pytest.raises(LinrankError, match="learnt from once, by partial_fit"):
+        MinBatSRank().fit(folder)
+    with pytest.raises(LinrankError, match=r"a path takes a .linrank file"):
+        feature_path(folder)

@@ -87,6 +87,11 @@ def read_to_train(arguments: Namespace) -> Any:
             "standard input is read once, and data that is not loaded is read again and again. Save it to a file, and "
             "convert that: linrank convert train.txt train.linrank"
         )
+    if Path(arguments.data).is_dir():
+        raise LinrankError(
+            f"{arguments.data}: is a folder; here a .linrank file is trained on. Convert what is in it, or train on "
+            "Parquet files in Python: RankSVM(executor=DaskExecutor(client)).fit(folder)"
+        )
     options = reading_options(arguments)
     form = options.pop("format", None)
     if form not in (None, "linrank"):
@@ -95,7 +100,7 @@ def read_to_train(arguments: Namespace) -> Any:
             f"linrank convert {arguments.data} train.linrank --format {form}"
         )
     open_file = StoredDataset.open if form == "linrank" else scan
-    stored = open_file(arguments.data, memory=arguments.memory)
+    stored: Any = open_file(arguments.data, memory=arguments.memory)
     # As everywhere, said for --validate it says nothing of a .linrank file.
     if options and arguments.validate is None:
         said = ", ".join(f"--{word.replace('_', '-')}" for word in options)

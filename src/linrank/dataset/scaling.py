@@ -271,7 +271,9 @@ def _column_ranges(dataset: RankingDataset, n_rows: int | None = None) -> tuple[
 
 def _parts(dataset: RankingDataset, most: int | None = None) -> list[slice]:
     """All rows or the first of them, some at a time: the same ones whether they are in memory or in a file."""
-    n_rows = min(dataset.n_documents, most or dataset.n_documents)
+    # Of a folder of files, the rows of the first.
+    n_rows = int(dataset.features.shape[0])
+    n_rows = min(n_rows, most or n_rows)
     a_row = 1 if dataset.is_sparse else max(1, dataset.n_features)
     step = max(1, min(_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME // a_row))
     return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]

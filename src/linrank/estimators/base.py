@@ -160,6 +160,10 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         `RankingDataset`, what `linrank.scan` returns or the path of a .linrank file in place of X brings all of them.
         """
         X = scanned(X)
+        if isinstance(X, PartitionedDataset):
+            raise LinrankError(
+                f"{X.source}: a folder of Parquet files is scored, but not measured. Convert it: linrank convert"
+            )
         scores = self.predict(X)
         if isinstance(X, RankingDataset | StoredDataset):
             return (NDCG @ 10).mean(scores, X)
@@ -176,7 +180,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _scores_by_chunks(self, X: Any, score: Callable[[Any], Vector]) -> Vector:
         """What `score` makes of data; of a file, of one chunk of whole queries after the other."""
         X = scanned(X)
-        if isinstance(X, StoredDataset):
+        if isinstance(X, StoredDataset | PartitionedDataset):
             return np.concatenate([score(chunk) for chunk in X.chunks(to_train=False)])
         return score(X)
 

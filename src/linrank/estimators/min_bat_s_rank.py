@@ -22,6 +22,7 @@ from linrank.online.chunk_by_chunk import ChunkByChunk
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.learner import Stretch, follow
 from linrank.online.queries_by_label import QueriesByLabel
+from linrank.reading.partitions import PartitionedDataset
 from linrank.solvers.solution import Solution, Watch
 
 
@@ -123,6 +124,11 @@ class MinBatSRank(OnlineRanker):
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         self._begin(dataset.n_features)
         random = self.state_.random
+        if isinstance(dataset, PartitionedDataset):
+            raise LinrankError(
+                f"{dataset.source}: a folder of Parquet files is learnt from once, by partial_fit. To go through it "
+                "several times, convert it: linrank convert"
+            )
         if isinstance(dataset, StoredDataset):
             bounds = np.array(dataset.chunk_bounds())
             passes = (random.permutation(bounds) if self.shuffle else bounds for _ in range(self.passes))

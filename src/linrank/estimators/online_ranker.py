@@ -10,6 +10,7 @@ from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.estimators.base import LinearRanker, scanned
 from linrank.estimators.settings import check_kinds
+from linrank.reading.partitions import PartitionedDataset
 
 
 class OnlineRanker(LinearRanker, metaclass=ABCMeta):
@@ -30,10 +31,11 @@ class OnlineRanker(LinearRanker, metaclass=ABCMeta):
         """Learn once from some whole queries, in the order given; the arguments are those of `fit`.
 
         After `fit` it goes on from there, and what comes twice counts twice. The class says what a step is. A file, as
-        `linrank.scan` returns it or by its path, is gone through once, chunk after chunk: each is a call of its own.
+        `linrank.scan` returns it or by its path, is gone through once, chunk after chunk: each is a call of its own,
+        and so is each file of a folder of Parquet.
         """
         X = scanned(X)
-        if isinstance(X, StoredDataset):
+        if isinstance(X, StoredDataset | PartitionedDataset):
             if any(given is not None for given in (y, qid, group, sample_weight, query_weight)):
                 raise LinrankError(
                     "a StoredDataset brings its own labels, queries and weights: pass nothing beside it."

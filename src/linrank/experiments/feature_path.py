@@ -24,6 +24,7 @@ from linrank.measures import Measure, bootstrap_interval, parse_measure, within_
 from linrank.model import LinearModel, utc_now
 from linrank.objective.objective import EvaluatedPoint, ShardState
 from linrank.objective.placed_blocks import Shard
+from linrank.reading.partitions import PartitionedDataset
 from linrank.reading.scan import scan
 
 REFIT = "; then, on the features chosen, w.w / 2 + the sum over pairs"
@@ -287,6 +288,10 @@ def _to_train_on(X: Any, y: Any, qid: Any, group: Any) -> Any:
         X = scan(X)
     if isinstance(X, RankingDataset):
         return X
+    if isinstance(X, PartitionedDataset):
+        raise LinrankError(
+            f"{X.source}: a path takes a .linrank file, and no folder of Parquet files. Convert it first."
+        )
     if isinstance(X, StoredDataset):
         if any(given is not None for given in (y, qid, group)):
             raise LinrankError("a StoredDataset brings its own labels and queries: pass nothing beside it.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.ranking_dataset import RankingDataset
@@ -84,6 +85,10 @@ class PartitionedDataset:
         """Those of the first file, by which units can be compared."""
         return self.load(0).features
 
+    @property
+    def is_sparse(self) -> bool:
+        return bool(sparse.issparse(self.features))
+
     def require_labels(self) -> None:
         """Refuse data that nobody has judged."""
         self.load(0).require_labels()
@@ -100,6 +105,10 @@ class PartitionedDataset:
         except LinrankError as error:
             raise DataFormatError(path, None, str(error)) from None
         return dataset
+
+    def chunks(self, *, to_train: bool = True) -> Iterator[RankingDataset]:  # noqa: ARG002 - as of a .linrank file
+        """One file after the other, each with the columns of the first."""
+        return map(self.load, range(len(self.paths)))
 
     def query_ids(self, number: int) -> NDArray[Any]:
         """The different query ids of one file; nothing else of it is read."""
