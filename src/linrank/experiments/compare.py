@@ -79,7 +79,7 @@ def compare(
     Examples
     --------
     >>> from linrank import RankSVM, compare, make_ranking
-    >>> data, _ = make_ranking(60, 10, 8)
+    >>> data, _ = make_ranking(100, 20, 10)
     >>> compare(data, {"svm": RankSVM(), "best feature": "single-feature"}, n_folds=3).recommended
     'svm'
     """
