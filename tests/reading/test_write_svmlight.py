@@ -1,11 +1,16 @@
+from dataclasses import replace
+from decimal import Decimal
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from linrank import DataFormatError, LinrankError, RankingDataset, read
+from linrank.reading.decimals import fives_rounded_up
+from linrank.reading.number_writer import LONGEST_NUMBER, write_number
 from linrank.reading.scores import read_scores, write_scores
 from linrank.reading.write_svmlight import write_svmlight
 
@@ -35,6 +40,97 @@ def test_missing_values_are_written_as_null_and_ids_may_start_at_zero(tmp_path):
     data = RankingDataset.from_arrays(np.array([[np.nan, -0.0, 2.5]]), [1], qid=[7])
     write_svmlight(tmp_path / "data.txt", data, zero_based=True)
     assert (tmp_path / "data.txt").read_text() == "1 qid:7 0:NULL 1:-0.0 2:2.5\n"
+
+
+def written(value, is_single=False):
+    text = np.zeros(LONGEST_NUMBER, dtype=np.uint8)
+    return text[: write_number(text, 0, float(value), is_single, *fives_rounded_up())].tobytes().decode()
+
+
+def slowly(value):
+    """As Python writes it, but whole numbers without a point."""
+    if abs(value) < 1e15 and value == int(value) and (value or not np.signbit(value)):
+        return str(int(value))
+    return repr(value)
+
+
+def doubles_of_any_bits(width):
+    kind = np.dtype(f"u{width // 8}")
+    numbers = st.integers(0, 2**width - 1).map(lambda bits: kind.type(bits).view(f"f{width // 8}"))
+    return numbers.filter(np.isfinite)
+
+
+@pytest.mark.kernels
+@given(value=st.one_of(doubles_of_any_bits(64).map(float), st.decimals(-(10**9), 10**9, places=6).map(float)))
+@example(value=5e-324)
+@example(value=2.0**-1022)
+@example(value=2.0**1023)
+@example(value=1e-4)
+@example(value=9.999e-5)
+@example(value=1e15)
+@example(value=9007199254740993.0)
+@example(value=1e16)
+@example(value=1e23)
+@example(value=-0.0)
+def test_a_number_is_written_as_python_writes_it(value):
+    assert written(value) == slowly(value)
+
+
+@pytest.mark.kernels
+@given(value=st.one_of(doubles_of_any_bits(32), st.decimals(-100, 100, places=6).map(np.float32)))
+@example(value=np.float32(2.0**-149))
+@example(value=np.float32(2.0**-126))
+@example(value=np.float32(1e-4))
+@example(value=np.float32(33554432.0))
+def test_a_float32_is_written_by_its_own_shortest_digits(value):
+    whole = abs(value) < 1e15 and value == int(value)
+    expected = Decimal(int(value)) if whole else Decimal(np.format_float_scientific(value))
+    assert Decimal(written(value, is_single=True)) == expected
+
+
+def test_two_to_every_power_is_written_as_python_writes_it():
+    for value in (2.0 ** np.arange(-1074, 1024)).tolist():
+        assert written(value) == slowly(value)
+
+
+def test_lines_are_the_same_for_rows_of_any_length_and_for_any_piece(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, size=(40, 7)) / 4
+    X[3:9] = 0.0
+    data = RankingDataset.from_arrays(
+        X,
+        np.arange(40) % 3,
+        qid=[f"q{row % 4}" for row in range(40)],
+        comments=[f"é{row}" * (row % 2) for row in range(40)],
+    )
+    expected = "".join(
+        f"{row % 3} qid:q{row % 4} {' '.join(f'{j + 1}:{slowly(x)}' for j, x in enumerate(X[row].tolist()))}"
+        f"{f' # é{row}' if row % 2 else ''}\n"
+        for row in range(40)
+    )
+    sparse_expected = "".join(
+        f"{row % 3} qid:q{row % 4} {' '.join(f'{j + 1}:{slowly(x)}' for j, x in enumerate(X[row].tolist()) if x)}"
+        f"{f' # é{row}' if row % 2 else ''}\n"
+        for row in range(40)
+    )
+    for entries, rows in ((1 << 15, 1 << 13), (1, 5), (30, 3)):
+        monkeypatch.setattr("linrank.reading.write_svmlight._ENTRIES_AT_A_TIME", entries)
+        monkeypatch.setattr("linrank.reading.write_svmlight._ROWS_AT_A_TIME", rows)
+        write_svmlight(tmp_path / "data.txt", data)
+        assert (tmp_path / "data.txt").read_text() == expected
+        write_svmlight(tmp_path / "data.txt", replace(data, features=sparse.csr_array(X)))
+        assert (tmp_path / "data.txt").read_text() == sparse_expected
+
+
+def test_what_text_cannot_hold_is_refused_by_its_row(tmp_path):
+    X = np.ones((3, 2))
+    X[2, 1] = -np.inf
+    with pytest.raises(LinrankError, match="row 2 has an infinite value"):
+        write_svmlight(tmp_path / "data.txt", RankingDataset.from_arrays(X, [1, 2, 3], qid=[1, 1, 1]))
+    two_lines = RankingDataset.from_arrays(np.ones((3, 2)), [1, 2, 3], qid=[1, 1, 1], comments=["a", "", "b\nc"])
+    with pytest.raises(LinrankError, match="comment of row 2 has more than one line"):
+        write_svmlight(tmp_path / "data.txt", two_lines)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("qid", ["", "a b", "a#b", "a\tb"])

@@ -1,4 +1,4 @@
-"""Tables for turning decimal digits into the nearest double, and the exact way for the few that need more."""
+"""Tables for turning decimal digits into the nearest double, and doubles into the shortest digits."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from linrank.arrays import Offsets, Vector
 # mantissa * 10**exponent with at most 19 digits is zero below the first of these, and infinite above the second.
 LEAST_EXPONENT = -342
 GREATEST_EXPONENT = 308
+# The powers of ten that bring the last bit of any double to about one.
+LEAST_WRITTEN_EXPONENT = -292
+GREATEST_WRITTEN_EXPONENT = 324
+# The greatest power of five of 128 bits.
+_GREATEST_WHOLE_POWER = 55
 
 
 class DecimalTables(NamedTuple):
@@ -37,6 +42,16 @@ def decimal_tables() -> DecimalTables:
         fives_low=np.array([bits & (2**64 - 1) for bits, _ in cut], dtype=np.uint64),
         twos=np.array([two for _, two in cut], dtype=np.int64),
     )
+
+
+@cache
+def fives_rounded_up() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The leading 128 bits of 5**q, rounded up, as high and low halves; `q - LEAST_WRITTEN_EXPONENT` belongs to q."""
+    powers = range(LEAST_WRITTEN_EXPONENT, GREATEST_WRITTEN_EXPONENT + 1)
+    bits = [_leading_bits_of_five_to(q)[0] + (not 0 <= q <= _GREATEST_WHOLE_POWER) for q in powers]
+    halves = [divmod(number, 2**64) for number in bits]
+    high, low = np.array(halves, dtype=np.uint64).T
+    return np.ascontiguousarray(high), np.ascontiguousarray(low)
 
 
 def _leading_bits_of_five_to(q: int) -> tuple[int, int]:

@@ -168,7 +168,7 @@ def _nearest_double(mantissa, exponent, is_cut, powers, fives_high, fives_low, t
     while mantissa < _TOP_BIT:
         mantissa <<= _ONE
         n_shifted += 1
-    high, low = _leading_product(mantissa, fives_high[exponent - LEAST_EXPONENT], fives_low[exponent - LEAST_EXPONENT])
+    high, low = leading_product(mantissa, fives_high[exponent - LEAST_EXPONENT], fives_low[exponent - LEAST_EXPONENT])
     # The true product lies between (high, low) and (high + reach, low).
     reach = 1 if low >= _ALL_BITS - _ONE else 0
     if is_cut:
@@ -192,7 +192,7 @@ def _nearest_double(mantissa, exponent, is_cut, powers, fives_high, fives_low, t
 
 
 @kernel
-def _leading_product(a, b_high, b_low):  # type: ignore[no-untyped-def]
+def leading_product(a, b_high, b_low):  # type: ignore[no-untyped-def]
     """The leading 128 of the 192 bits of a * (b_high, b_low)."""
     high, low = _product(a, b_high)
     carried, _ = _product(a, b_low)
