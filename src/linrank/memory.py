@@ -35,6 +35,18 @@ def resident_bytes() -> int:
     return 0
 
 
+def room_within(memory: str | float | None, least: int) -> int:
+    """The bytes that this process may still take within a budget; half of what the machine has unless told."""
+    most = int(memory_bytes() / 2) if memory is None else bytes_named(memory)
+    room = most - resident_bytes()
+    if room < least:
+        raise LinrankError(
+            f"memory={most / 1e6:.0f} MB: this process has {resident_bytes() / 1e6:.0f} MB already, and works in "
+            f"{least / 1e6:.0f} MB more at least. Give it {(most - room + least) / 1e6:.0f} MB."
+        )
+    return room
+
+
 def bytes_named(text: str | float) -> int:
     """A number of bytes, such as "2GB", "512 MB" or "1.5GiB"."""
     units = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}

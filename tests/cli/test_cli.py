@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linrank import LinearModel, RankingDataset, RankSVM, open_dataset, read, save_dataset
+from linrank import LinearModel, RankingDataset, RankSVM, open_dataset, read, save_dataset, scan
 from linrank.cli import VERBS, main
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
@@ -154,9 +154,26 @@ def test_convert_there_and_back_loses_nothing(run, folder):
     np.testing.assert_array_equal(open_dataset("train.linrank").features, read("train.txt").features)
 
 
+def test_convert_within_a_budget_groups_queries(run, folder, tmp_path):
+    lines = (folder / "train.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "mixed.txt").write_text("".join(lines[::2] + lines[1::2]))
+    assert run("convert", tmp_path / "mixed.txt", tmp_path / "as-it-is.linrank")[0] == 0
+    assert open_dataset(tmp_path / "as-it-is.linrank").queries.order is not None
+    code, out, _ = run("convert", tmp_path / "mixed.txt", tmp_path / "a.linrank", "--memory", "8GB", "--verify")
+    assert code == 0
+    assert f"{len(lines)} documents" in out.replace(",", "")
+    assert run("convert", tmp_path / "as-it-is.linrank", tmp_path / "b.linrank", "--verify")[0] == 0
+    assert (tmp_path / "a.linrank").read_bytes() == (tmp_path / "b.linrank").read_bytes()
+    assert scan(tmp_path / "b.linrank").n_documents == len(lines)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["convert", "train.txt", "once.txt", "--memory", "2GB"], "only text and .linrank files become"),
+        (["convert", "train.csv", "once.linrank", "--memory", "2GB"], "only text and .linrank files become"),
+        (["convert", "train.txt", "once.linrank", "--memory", "much"], "is no amount of memory"),
+        (["convert", "train.txt", "once.linrank", "--memory", "2GB", "--label", "x"], "has no option --label"),
         (["convert", "train.txt", "train.xyz"], "cannot tell the form from the ending '.xyz'"),
         (["convert", "train.txt", "nowhere/train.linrank"], "no such folder"),
         (["convert", "train.txt", "train.txt"], "is read by this command"),

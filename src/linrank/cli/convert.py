@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from linrank.cli.console import console, counted, verb_parser
-from linrank.cli.data_arguments import add_data_options, read_data
+from linrank.cli.console import console, counted, progress_bar, verb_parser
+from linrank.cli.data_arguments import add_data_options, read_data, reading_options
+from linrank.cli.inputs import file_to_read, place_to_read
 from linrank.cli.outputs import DATASET, STANDARD, TEXT, check_files, place_of
 from linrank.errors import LinrankError
+
+if TYPE_CHECKING:
+    from linrank.dataset.ranking_dataset import RankingDataset
+    from linrank.dataset.storage_layout import Layout
 
 _TEXT = (".txt", ".svm", ".svmlight", ".letor", ".dat")
 
@@ -17,14 +23,23 @@ def parser() -> ArgumentParser:
     made = verb_parser(
         "convert",
         "Write ranking data in another form. OUT.linrank is memory-mapped: it opens in milliseconds, reads only what\n"
-        "is touched, and carries names, document ids and checksums. OUT.txt is svmlight / LETOR text.",
+        "is touched, and carries names, document ids and checksums. OUT.txt is svmlight / LETOR text.\n"
+        "With --memory, text of any size becomes a .linrank file without being loaded, the rows of each query\n"
+        "together; a .linrank file whose queries are interleaved is always written so.",
         "  linrank convert train.txt train.linrank\n"
         "  linrank convert train.parquet train.linrank --label grade --qid query --docid url --dtype float32\n"
+        "  linrank convert huge.txt.gz huge.linrank --memory 2GB\n"
         "  linrank convert train.linrank train.txt",
     )
     made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
     made.add_argument("out", help="file to write, whole or not at all; its ending says the form; - prints text")
     made.add_argument("--verify", action="store_true", help="read a written .linrank file back and check every byte")
+    made.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="the most to use, such as 2GB: text or .linrank of any size becomes .linrank, each query's rows together "
+        "(text is loaded and keeps its order; .linrank takes up to half of what the machine has)",
+    )
     add_data_options(made)
     return made
 
@@ -38,20 +53,62 @@ def run(arguments: Namespace) -> None:
         known = ", ".join((".linrank", *_TEXT))
         raise LinrankError(f"{out}: cannot tell the form from the ending {ending!r}; use one of {known}.")
     check_files([(out, DATASET if ending == ".linrank" else TEXT)], [arguments.data])
-    dataset = read_data(arguments.data, arguments)
+    written: Layout | RankingDataset
     if ending == ".linrank":
-        from linrank.dataset.storage import save_dataset, verify_dataset
+        from linrank.dataset.storage import verify_dataset
 
-        save_dataset(dataset, out)
+        written = _streamed(arguments, out) or _saved(arguments, out)
         if arguments.verify:
             verify_dataset(out)
     else:
         from linrank.reading.write_svmlight import write_svmlight
 
+        _refuse_memory(arguments)
+        written = read_data(arguments.data, arguments)
         with place_of(out) as place:
-            write_svmlight(place, dataset)
+            write_svmlight(place, written)
     size = "" if to_output else f", {out.stat().st_size / 1e6:,.1f} MB"
     console().print(
-        f"{out}: {counted(dataset.n_queries, 'query', 'queries')}, {counted(dataset.n_documents, 'document')}, "
-        f"{counted(dataset.n_features, 'feature')}{size}"
+        f"{out}: {counted(written.n_queries, 'query', 'queries')}, {counted(written.n_documents, 'document')}, "
+        f"{counted(written.n_features, 'feature')}{size}"
     )
+
+
+def _saved(arguments: Namespace, out: Path) -> RankingDataset:
+    from linrank.dataset.storage import save_dataset
+
+    dataset = read_data(arguments.data, arguments)
+    save_dataset(dataset, out)
+    return dataset
+
+
+def _streamed(arguments: Namespace, out: Path) -> Layout | None:
+    """Write what need not be loaded, and return what it holds; None for data that is to be loaded."""
+    from linrank.reading.read import check_options, format_of
+
+    form = arguments.format or format_of(arguments.data)
+    options = reading_options(arguments)
+    options.pop("format", None)
+    if form == "linrank":
+        from linrank.dataset.regrouping import regroup_dataset
+
+        check_options(form, options)
+        with file_to_read(arguments.data) as place, progress_bar("writing") as progress:
+            return regroup_dataset(place, out, memory=arguments.memory, progress=progress, **options)
+    if arguments.memory is None or form != "svmlight":
+        _refuse_memory(arguments)
+        return None
+    from linrank.reading.convert_text import convert_svmlight
+
+    check_options(form, options)
+    with progress_bar("converting") as progress:
+        place = place_to_read(arguments.data)
+        return convert_svmlight(place, out, memory=arguments.memory, progress=progress, **options)
+
+
+def _refuse_memory(arguments: Namespace) -> None:
+    if arguments.memory is not None:
+        raise LinrankError(
+            f"--memory {arguments.memory}: only text and .linrank files become a .linrank file without being loaded. "
+            "Leave it out, or convert in two steps."
+        )

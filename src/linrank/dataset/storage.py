@@ -14,8 +14,9 @@ from scipy import sparse
 from linrank.dataset.features import SparseFeatures, as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.section_writer import SectionWriter
 from linrank.dataset.storage_checks import problem_of_arrays
-from linrank.dataset.storage_layout import Layout, Section, read_layout, write_layout
+from linrank.dataset.storage_layout import Layout, Section, read_layout
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room, is_justified, unjustified
@@ -48,8 +49,10 @@ def save_dataset(dataset: RankingDataset, path: str | os.PathLike[str]) -> None:
         missing=dataset.missing,
     )
     with replacing(path, "wb") as file:
-        checksums = {name: _write_array(file, arrays[name], section) for name, section in layout.sections.items()}
-        write_layout(file, layout.with_checksums(checksums))
+        writer = SectionWriter(file, layout)
+        for name, array in arrays.items():
+            writer.append(name, array)
+        writer.finish()
 
 
 def open_dataset(path: str | os.PathLike[str], *, n_features: int | None = None) -> RankingDataset:
@@ -69,7 +72,7 @@ def open_dataset(path: str | os.PathLike[str], *, n_features: int | None = None)
     source = os.fspath(path)
     with _opened(source) as file:
         layout = read_layout(file, source)
-        _check_width(layout, n_features)
+        check_width(layout, n_features)
         return _dataset(file, layout)
 
 
@@ -80,11 +83,12 @@ def verify_dataset(path: str | os.PathLike[str]) -> None:
         layout = read_layout(file, source)
         for name in layout.sections:
             _check_sum(file, layout, name)
-        _check_width(layout, layout.n_features)
+        check_width(layout, layout.n_features)
         _dataset(file, layout)
 
 
-def _check_width(layout: Layout, told: int | None) -> None:
+def check_width(layout: Layout, told: int | None) -> None:
+    """Refuse more features than the values of a file justify, or than there is memory for."""
     if told is not None and told != layout.n_features:
         raise DataFormatError(
             layout.source, None, f"has {layout.n_features} features, not n_features={told}. Leave n_features out."
@@ -150,19 +154,6 @@ def _python_ids(ids: NDArray[Any]) -> tuple[str | int | float, ...]:
                 "or text. Turn the ids into text: qid=[str(value) for value in qid]."
             )
     return values
-
-
-def _write_array(file: IO[bytes], array: NDArray[Any], section: Section) -> int:
-    """Write an array in its place, piece by piece; return its checksum."""
-    file.seek(section.offset)
-    checksum = 0
-    if array.size:
-        rows = max(1, _BYTES_AT_A_TIME // (section.n_bytes // len(array)))
-        for start in range(0, len(array), rows):
-            piece = np.ascontiguousarray(array[start : start + rows], dtype=section.dtype).view(np.uint8)
-            file.write(piece.data)
-            checksum = zlib.crc32(piece.data, checksum)
-    return checksum
 
 
 def _check_sum(file: IO[bytes], layout: Layout, name: str) -> None:

@@ -86,7 +86,7 @@ class Layout:
     @classmethod
     def of(
         cls,
-        arrays: Mapping[str, NDArray[Any]],
+        arrays: Mapping[str, NDArray[Any] | Section],
         *,
         n_documents: int,
         n_features: int,

@@ -54,6 +54,13 @@ class OpenArrays:
     arrays: StoredArrays
     descriptor: int
 
+    @property
+    def source(self) -> str:
+        return self.arrays.source
+
+    def size(self, name: str) -> int:
+        return self.arrays.sections[name].shape[0]
+
     def read(self, name: str, start: int = 0, stop: int | None = None) -> NDArray[Any]:
         """Some of the rows of an array, in the machine's own byte order; a file that ends before is refused."""
         section = self.arrays.sections[name]

@@ -88,9 +88,7 @@ class StoredDataset:
             )
         arrays = StoredArrays.of(layout)
         with arrays.opened() as opened:
-            starts = opened.read("query_starts")
-        if starts[0] != 0 or starts[-1] != layout.n_documents or (starts[1:] <= starts[:-1]).any():
-            raise layout.damage(f"its queries do not follow one another up to document {layout.n_documents}")
+            starts = read_query_starts(opened, layout)
         _check_row_ends(arrays, layout)
         return cls(
             arrays,
@@ -323,6 +321,14 @@ class StoredFeatures:
         start, stop, _ = rows.indices(self.dataset.n_documents)
         with self.dataset.arrays.opened() as opened:
             return as_matrix(self.dataset.raw_rows(opened, start, stop))
+
+
+def read_query_starts(opened: OpenArrays, layout: Layout) -> Offsets:
+    """Where the queries of a file start, checked."""
+    starts = opened.read("query_starts")
+    if starts[0] != 0 or starts[-1] != layout.n_documents or (starts[1:] <= starts[:-1]).any():
+        raise layout.damage(f"its queries do not follow one another up to document {layout.n_documents}")
+    return starts
 
 
 def as_matrix(features: Features) -> Any:

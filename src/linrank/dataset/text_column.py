@@ -75,13 +75,14 @@ class TextColumn(Sequence[str]):
         firsts = self.starts[:-1][rows]
         starts = offsets_from_sizes(np.diff(self.starts)[rows])
         letters = np.empty(starts[-1], dtype=np.uint8)
-        _gather_letters(for_kernels(self.letters), firsts, starts, letters)
+        gather_ranges(for_kernels(self.letters), firsts, starts, letters)
         return TextColumn(letters, starts)
 
 
 @kernel
-def _gather_letters(letters, firsts, starts, gathered):  # type: ignore[no-untyped-def]
-    for row in range(len(firsts)):
-        shift = firsts[row] - starts[row]
-        for letter in range(starts[row], starts[row + 1]):
-            gathered[letter] = letters[letter + shift]
+def gather_ranges(values, firsts, starts, gathered):  # type: ignore[no-untyped-def]
+    """gathered[starts[i]:starts[i + 1]] = the values from firsts[i] on."""
+    for i in range(len(firsts)):
+        shift = firsts[i] - starts[i]
+        for place in range(starts[i], starts[i + 1]):
+            gathered[place] = values[place + shift]

@@ -16,7 +16,8 @@ Task = Callable[[], None]
 class ChunkStream:
     """Reads ahead; threads parse the chunks, and later put what was found where it belongs.
 
-    The caller iterates over the parsed chunks and answers each with `place`; then its memory may be used again.
+    The caller iterates over the parsed chunks and answers each with `place` or `release`; then its memory may be used
+    again.
     """
 
     def __init__(
@@ -54,6 +55,10 @@ class ChunkStream:
     def place(self, chunk: LineChunk, task: Task) -> None:
         """Run the last task that needs the chunk."""
         self._placing.append((chunk, self._pool.submit(task)))
+
+    def release(self, chunk: LineChunk) -> None:
+        """Say that nothing needs the chunk any more."""
+        self._unused.append(chunk)
 
     def finish_placing(self) -> None:
         """Wait until all that was found so far is in its place."""

@@ -93,16 +93,13 @@ class FeatureRows:
             self._held = self._held.to_sparse()
 
     def _is_dense(self) -> bool:
-        if self._layout is not None:
-            return self._layout == "dense"
-        sparse_bytes = self._n_entries * (self._dtype.itemsize + 4) + (self._n_rows + 1) * 8
-        return 2 * sparse_bytes > self._dense_bytes
+        shape = self._n_rows, self.n_features
+        return is_dense(self._layout, shape, self._n_entries, self._dtype)
 
     def _check_width(self) -> None:
         """Refuse what one large id would make of a small file, and what the memory there is cannot hold."""
-        if not self._width_is_told and not is_justified(self.n_features, self._n_entries):
-            said = f"the largest feature id makes for {self.n_features} features"
-            raise DataFormatError(self._source, None, unjustified(self.n_features, said, self._n_entries))
+        if not self._width_is_told:
+            check_largest_id(self._source, self.n_features, self._n_entries)
         if self._is_dense() and self._dense_bytes > memory_bytes():
             self._refuse_size()
 
@@ -120,6 +117,21 @@ class FeatureRows:
         ) from None
 
 
+def is_dense(layout: Layout | None, shape: tuple[int, int], n_entries: int, dtype: np.dtype[Any]) -> bool:
+    """Whether rows with so many entries are a dense array; unless told, where CSR takes more than half its bytes."""
+    if layout is not None:
+        return layout == "dense"
+    sparse_bytes = n_entries * (dtype.itemsize + 4) + (shape[0] + 1) * 8
+    return 2 * sparse_bytes > shape[0] * shape[1] * dtype.itemsize
+
+
+def check_largest_id(source: str, n_features: int, n_entries: int) -> None:
+    """Refuse what one large id would make of a small file."""
+    if not is_justified(n_features, n_entries):
+        said = f"the largest feature id makes for {n_features} features"
+        raise DataFormatError(source, None, unjustified(n_features, said, n_entries))
+
+
 class _DenseRows:
     """Rows one after the other in one long array, which can become wider in place."""
 
@@ -135,7 +147,9 @@ class _DenseRows:
             self._restride(max(part.n_features, self.n_features + self.n_features // 4))
         cells = self._cells.append(part.n_rows * self.n_features, part.share_done)
         self._n_rows += part.n_rows
-        return partial(_scatter, part.values, part.columns, part.starts, cells.reshape(part.n_rows, self.n_features))
+        return partial(
+            scatter_rows, part.values, part.columns, part.starts, cells.reshape(part.n_rows, self.n_features)
+        )
 
     def finished(self, n_features: int) -> NDArray[Any]:
         self._restride(n_features)
@@ -208,7 +222,7 @@ class _SparseRows:
 
 
 @kernel
-def _scatter(values, columns, starts, rows):  # type: ignore[no-untyped-def]
+def scatter_rows(values, columns, starts, rows):  # type: ignore[no-untyped-def]
     n_rows, n_features = rows.shape
     for i in range(n_rows):
         j = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -56,11 +56,21 @@ def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDa
     RankingDataset
     """
     name = format or format_of(source)
+    check_options(name, options)
+    return _reader(name)(source, **options)
+
+
+def _reader(name: str) -> Callable[..., RankingDataset]:
     if name not in _READERS:
         raise LinrankError(f"unknown format {name!r}; use one of {', '.join(FORMATS)}.")
     module, function = _READERS[name]
     reader: Callable[..., RankingDataset] = getattr(import_module(module), function)
-    known = list(inspect.signature(reader).parameters)[1:]
+    return reader
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Refuse options that the reader of a format does not know."""
+    known = list(inspect.signature(_reader(name)).parameters)[1:]
     for option in options:
         if option not in known:
             # What only says how fast, or to whom progress is told, says nothing about a source.
@@ -69,7 +79,6 @@ def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDa
             raise LinrankError(
                 f"a source of format {name!r} has no option {option}=; {takes}. Pass format=… if it is another."
             )
-    return reader(source, **options)
 
 
 def format_of(source: Any) -> str:

@@ -23,7 +23,7 @@ from linrank.reading.line_chunk import GREATEST_ID, LineRules
 from linrank.threads import number_of_threads
 
 # Large enough that Python's share of the work is nothing, small enough that chunks in flight are little memory.
-_CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 4 << 20
 _SECONDS_BETWEEN_REPORTS = 0.25
 # What share of a pipe has been read is not known; its arrays grow by a half at a time.
 _SHARE_OF_A_PIPE = 2 / 3
@@ -70,28 +70,37 @@ def read_svmlight(
     RankingDataset
         Query ids are text; what stood behind `#` are the comments.
     """
-    rules = _checked_rules(zero_based, n_features, missing, dtype)
-    if layout not in (None, "dense", "sparse"):
-        raise LinrankError(f'layout={layout!r}; use "dense", "sparse", or None to choose by density.')
+    rules = checked_rules(zero_based, n_features, missing, dtype)
+    check_layout(layout)
     n_threads = number_of_threads(n_threads)
     with ByteSource(path) as source, ThreadPoolExecutor(n_threads, "linrank-reading") as pool:
         # While as many are parsed and as many put in place, one is read and one is looked at.
-        stream = ChunkStream(source, rules, pool, 2 * n_threads + 2, _CHUNK_BYTES)
+        stream = ChunkStream(source, rules, pool, 2 * n_threads + 2, CHUNK_BYTES)
         rows = GatheredRows(source.name, rules, layout, stream.finish_placing, one_query=one_query)
-        report = _reporter(progress, source.bytes_total)
+        report = reporter(progress, source.bytes_total)
         try:
             for chunk in stream:
                 done = chunk.bytes_done
                 stream.place(chunk, rows.reserve(chunk, _share_done(done, source.bytes_total)))
                 report(done)
         except LongLineError:
-            raise DataFormatError(
-                source.name,
-                rows.n_lines + 1,
-                f"the line is longer than {LONGEST_LINE} bytes; this is hardly text. Check that it is the right file.",
-            ) from None
+            raise long_line(source.name, rows.n_lines + 1) from None
         stream.finish_placing()
     return replace(rows.dataset(fills_with_query_min=missing == "query_min"), missing=missing)
+
+
+def long_line(name: str, line: int) -> DataFormatError:
+    """What is raised for a line that is too long to be one."""
+    return DataFormatError(
+        name,
+        line,
+        f"the line is longer than {LONGEST_LINE} bytes; this is hardly text. Check that it is the right file.",
+    )
+
+
+def check_layout(layout: Layout | None) -> None:
+    if layout not in (None, "dense", "sparse"):
+        raise LinrankError(f'layout={layout!r}; use "dense", "sparse", or None to choose by density.')
 
 
 def _share_done(done: int, total: int | None) -> float:
@@ -99,7 +108,7 @@ def _share_done(done: int, total: int | None) -> float:
     return min(1.0, done / total) if total else _SHARE_OF_A_PIPE
 
 
-def _reporter(progress: Progress | None, total: int | None) -> Callable[[int], None]:
+def reporter(progress: Progress | None, total: int | None) -> Callable[[int], None]:
     last_time = -math.inf
 
     def report(done: int) -> None:
@@ -112,7 +121,7 @@ def _reporter(progress: Progress | None, total: int | None) -> Callable[[int], N
     return report
 
 
-def _checked_rules(zero_based: bool, n_features: int | None, missing: MissingRule, dtype: DTypeLike) -> LineRules:
+def checked_rules(zero_based: bool, n_features: int | None, missing: MissingRule, dtype: DTypeLike) -> LineRules:
     try:
         kind = np.dtype(dtype)
     except TypeError:

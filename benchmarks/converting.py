@@ -1,0 +1,74 @@
+"""Converting text larger than memory: what `linrank convert --memory` uses at most, and its speed beside loading.
+
+Run as `python benchmarks/converting.py [--megabytes 1000] [--memory 400MB]`. The text is like MSLR-WEB30K's, once as it
+is and once with queries that are interleaved. Every measurement is a fresh process, which tells the most memory it had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from linrank.cli import main as linrank
+from linrank.memory import bytes_named
+from reading import DATA, make_file
+
+
+def interleave(path, mixed, n_parts=50):
+    """Line i of each of some parts of the file after line i of the part before, so that most queries are in pieces."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    mixed.write_bytes(b"".join(line for part in range(n_parts) for line in lines[part::n_parts]))
+
+
+def measured(*words):
+    """Seconds and megabytes of a conversion in a process of its own."""
+    start = time.perf_counter()
+    told = subprocess.run([sys.executable, __file__, "--child", *map(str, words)], check=True, capture_output=True)
+    return time.perf_counter() - start, float(told.stdout.split()[-1])
+
+
+def child(words):
+    linrank(["convert", *words])
+    # Not ru_maxrss, which a process has from the one that started it.
+    told = Path("/proc/self/status").read_text(encoding="ascii")
+    print(int(told.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--memory", default="400MB")
+    arguments = parser.parse_args()
+    text = DATA / f"mslr-like-{arguments.megabytes}.txt"
+    mixed = DATA / f"mslr-like-{arguments.megabytes}-mixed.txt"
+    if not text.exists():
+        make_file(text, arguments.megabytes)
+    if not mixed.exists():
+        interleave(text, mixed)
+    out = Path(f"{text}.linrank")
+    small = DATA / "mslr-like-small.txt"
+    small.write_bytes(text.read_bytes()[:100_000].rpartition(b"\n")[0] + b"\n")
+    # Compiles what is not compiled yet.
+    measured(small, out, "--memory", "2GB")
+    size = text.stat().st_size / 1e6
+    for name, words in (
+        ("loaded", (text, out)),
+        ("within the budget", (text, out, "--memory", arguments.memory)),
+        ("and interleaved", (mixed, out, "--memory", arguments.memory)),
+    ):
+        seconds, megabytes = measured(*words)
+        print(f"{name:>18}: {size / seconds:5.0f} MB/s, at most {megabytes:6.0f} MB of memory", flush=True)
+    budget = bytes_named(arguments.memory) / 1e6
+    print(f"text {size:.0f} MB, file {out.stat().st_size / 1e6:.0f} MB, budget {budget:.0f} MB")
+    for path in (out, small, mixed):
+        path.unlink()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        child(sys.argv[2:])
+    else:
+        main()
