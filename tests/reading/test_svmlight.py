@@ -112,7 +112,7 @@ def read_in_chunks(monkeypatch):
     """Read with chunks of a few bytes, so that lines and queries straddle them."""
 
     def read(path, chunk_bytes, **options):
-        monkeypatch.setattr(svmlight, "_CHUNK_BYTES", chunk_bytes)
+        monkeypatch.setattr(svmlight, "CHUNK_BYTES", chunk_bytes)
         return read_svmlight(path, **options)
 
     return read
@@ -451,7 +451,7 @@ def test_a_damaged_file_is_read_rightly_or_refused_at_its_first_bad_line(
     except BadLineError as fault:
         rows, bad_line = None, fault.args[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svmlight, "_CHUNK_BYTES", chunk_bytes)
+        patch.setattr(svmlight, "CHUNK_BYTES", chunk_bytes)
         if rows is not None:
             assert_same(read_svmlight(path, missing="keep", n_threads=n_threads), rows)
             return

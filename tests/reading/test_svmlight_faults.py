@@ -133,7 +133,7 @@ def test_a_bad_line_is_named(write, name):
 def test_the_first_bad_line_of_the_file_whatever_the_chunks_and_threads(
     monkeypatch, write, name, chunk_bytes, n_threads
 ):
-    monkeypatch.setattr(svmlight, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(svmlight, "CHUNK_BYTES", chunk_bytes)
     bad = BAD_LINES[name][0] + "\n"
     path = write(30 * GOOD + bad + GOOD + "nonsense\n" + bad + 30 * GOOD)
     assert refusal(path, n_threads=n_threads).line == 31
@@ -141,7 +141,7 @@ def test_the_first_bad_line_of_the_file_whatever_the_chunks_and_threads(
 
 @pytest.mark.parametrize("chunk_bytes", [1, 1 << 20])
 def test_the_earlier_of_two_faults_of_different_kinds(monkeypatch, write, chunk_bytes):
-    monkeypatch.setattr(svmlight, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(svmlight, "CHUNK_BYTES", chunk_bytes)
     lines = [
         "1 qid:7 1:nothing",
         "1 1:1",
@@ -234,7 +234,7 @@ def test_utf16_without_a_mark_and_binary_files(write):
 
 
 def test_a_bad_line_before_the_end_that_is_cut_off(monkeypatch, write):
-    monkeypatch.setattr(svmlight, "_CHUNK_BYTES", 64)
+    monkeypatch.setattr(svmlight, "CHUNK_BYTES", 64)
     lines = GOOD + "1 qid:7 1:bad\n" + "".join(f"1 qid:{i} 1:{i * 0.37:.9f}\n" for i in range(90_000))
     error = refusal(write(gzip.compress(lines.encode(), mtime=0)[:-10]))
     assert error.line == 2
@@ -256,7 +256,7 @@ def test_a_file_that_may_not_be_read(write):
 
 
 def test_a_line_that_is_too_long(monkeypatch, write):
-    monkeypatch.setattr(svmlight, "_CHUNK_BYTES", 64)
+    monkeypatch.setattr(svmlight, "CHUNK_BYTES", 64)
     monkeypatch.setattr(byte_source, "LONGEST_LINE", 1000)
     monkeypatch.setattr(svmlight, "LONGEST_LINE", 1000)
     long_line = "1 qid:7 " + " ".join(f"{j}:1" for j in range(1, 300))
