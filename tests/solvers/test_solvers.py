@@ -142,7 +142,7 @@ def test_samples_and_diagonals_lead_to_the_same_minimum(density, monkeypatch):
     data, _ = make_ranking(800, 20, 30, density=density)
     plain = TRON(1e-9).minimize(objective_of(data)).value
     assert NewtonCG(1e-12).minimize(objective_of(data)).value == pytest.approx(plain, rel=1e-11)
-    monkeypatch.setattr(newton_cg, "_RUNG", 2)
+    monkeypatch.setattr(newton_cg, "_RUNG", 3)
     started = NewtonCG(1e-12).start_from_samples(objective_of(data))
     assert objective_of(data).at(started).value < plain * 1.05
     monkeypatch.setattr(newton_cg, "MOST_FEATURES_IN_A_MATRIX", 1)

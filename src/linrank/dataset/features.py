@@ -47,6 +47,10 @@ class DenseFeatures:
     def take(self, rows: Offsets) -> DenseFeatures:
         return DenseFeatures(self.values[rows])
 
+    def joined(self, others: Sequence[Any]) -> DenseFeatures:
+        """Their rows and, after them, those of the others."""
+        return DenseFeatures(np.concatenate([self.values, *(other.values for other in others)]))
+
     def product(self, weights: Vector, scores: Vector) -> Vector:
         """scores_i = x_i . weights, summed in float64."""
         _dense_product(self.values, weights, scores)
@@ -99,6 +103,10 @@ class SparseFeatures:
 
     def take(self, rows: Offsets) -> SparseFeatures:
         return _from_csr(self.to_csr()[rows])
+
+    def joined(self, others: Sequence[Any]) -> SparseFeatures:
+        """Their rows and, after them, those of the others."""
+        return _from_csr(sparse.vstack([self.to_csr(), *(other.to_csr() for other in others)], format="csr"))
 
     def product(self, weights: Vector, scores: Vector) -> Vector:
         """scores_i = x_i . weights, summed in float64."""

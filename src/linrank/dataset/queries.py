@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, offsets_from_sizes
+from linrank.arrays import Offsets, Vector, offsets_from_sizes
 from linrank.errors import LinrankError
 
 
@@ -65,8 +65,7 @@ class Queries:
 
         It goes by a hash of the seed and the id as text: the number 7 and the text "7" are drawn alike, anywhere.
         """
-        hashes = [hashlib.blake2b(f"{seed} {_text(value)}".encode(), digest_size=8).digest() for value in self.ids]
-        return np.array(sorted(range(self.n_queries), key=hashes.__getitem__), dtype=np.int64)
+        return np.argsort(hashes_of(self.ids, seed), kind="stable")
 
     def dealt(self, n_parts: int, seed: int) -> Offsets:
         """The part, of `n_parts` whose numbers of queries differ by one at most, that each query is dealt into."""
@@ -126,6 +125,22 @@ class Queries:
                 "Pass the number of documents of each query, in order."
             )
         return cls(np.arange(len(sizes)), offsets_from_sizes(sizes), None)
+
+
+def hashes_of(ids: NDArray[Any], seed: int | str) -> NDArray[np.uint64]:
+    """A number of 64 bits for each id, by the seed and the id as text."""
+    values = list(ids)
+    known = {
+        value: hashlib.blake2b(f"{seed} {_text(value)}".encode(), digest_size=8).digest()
+        for value in dict.fromkeys(values)
+    }
+    return np.frombuffer(b"".join([known[value] for value in values]), dtype=">u8").astype(np.uint64)
+
+
+def draws_of(ids: NDArray[Any]) -> Vector:
+    """A number from 0 up to 1 for each id: a sample of a share of the queries is those below it, wherever they are."""
+    # Of a seed that is no number: folds are dealt by those, and samples of them are to be like the rest.
+    return (hashes_of(ids, "sample") >> np.uint64(11)) / 2.0**53
 
 
 def _as_array(qid: Any) -> NDArray[Any]:

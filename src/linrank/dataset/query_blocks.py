@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from linrank.arrays import Indices, Offsets, Vector, for_kernels
+from linrank.arrays import Indices, Offsets, Vector, for_kernels, offsets_from_sizes
 from linrank.compiled import kernel
 from linrank.dataset.features import Features
+from linrank.dataset.queries import draws_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.ordering import order_ascending
 
@@ -23,7 +24,8 @@ class QueryBlock:
     """Consecutive whole queries; query q has the rows `query_starts[q]:query_starts[q + 1]` of the block.
 
     `levels` numbers the distinct labels of each query in ascending order from 0, and `level_counts` says how many there
-    are. `first_row` says where the block stands in the grouped order of its dataset.
+    are. `first_row` says where the block stands in the grouped order of its dataset. `draws` decide which queries are
+    sampled; a block that nobody samples does without.
     """
 
     features: Features
@@ -34,6 +36,7 @@ class QueryBlock:
     document_weights: Vector
     query_weights: Vector
     first_row: int
+    draws: Vector | None = None
     most_levels: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +60,7 @@ class QueryBlock:
         document_weights: Vector,
         query_weights: Vector,
         first_row: int = 0,
+        draws: Vector | None = None,
     ) -> QueryBlock:
         """A block with its levels found."""
         order = np.empty(len(labels), dtype=np.int64)
@@ -65,7 +69,60 @@ class QueryBlock:
         levels = np.empty(len(labels), dtype=np.int32)
         level_counts = np.empty(len(query_starts) - 1, dtype=np.int64)
         _find_levels(order, sorted_labels, query_starts, levels, level_counts)
-        return cls(features, labels, levels, level_counts, query_starts, document_weights, query_weights, first_row)
+        return cls(
+            features, labels, levels, level_counts, query_starts, document_weights, query_weights, first_row, draws
+        )
+
+    def run(self, first: int, stop: int) -> QueryBlock:
+        """The queries from `first` up to `stop`, as a view."""
+        start, end = int(self.query_starts[first]), int(self.query_starts[stop])
+        return QueryBlock(
+            self.features.rows(start, end),
+            self.labels[start:end],
+            self.levels[start:end],
+            self.level_counts[first:stop],
+            self.query_starts[first : stop + 1] - start,
+            self.document_weights[start:end],
+            self.query_weights[first:stop],
+            self.first_row + start,
+            None if self.draws is None else self.draws[first:stop],
+        )
+
+    def some(self, chosen: Offsets) -> QueryBlock:
+        """A copy of the chosen queries, whose numbers ascend; where these are all, the block itself."""
+        if len(chosen) == self.n_queries:
+            return self
+        sizes = np.diff(self.query_starts)[chosen]
+        starts = offsets_from_sizes(sizes)
+        rows = np.repeat(self.query_starts[chosen] - starts[:-1], sizes) + np.arange(starts[-1])
+        return QueryBlock(
+            self.features.take(rows),
+            self.labels[rows],
+            self.levels[rows],
+            self.level_counts[chosen],
+            starts,
+            self.document_weights[rows],
+            self.query_weights[chosen],
+            self.first_row,
+            None if self.draws is None else self.draws[chosen],
+        )
+
+    def joined(self, others: Sequence[QueryBlock]) -> QueryBlock:
+        """Its queries and, after them, those of the others."""
+        if not others:
+            return self
+        blocks = [self, *others]
+        return QueryBlock(
+            self.features.joined([block.features for block in others]),
+            np.concatenate([block.labels for block in blocks]),
+            np.concatenate([block.levels for block in blocks]),
+            np.concatenate([block.level_counts for block in blocks]),
+            offsets_from_sizes(np.concatenate([np.diff(block.query_starts) for block in blocks])),
+            np.concatenate([block.document_weights for block in blocks]),
+            np.concatenate([block.query_weights for block in blocks]),
+            self.first_row,
+            None if self.draws is None else np.concatenate([block.draws for block in blocks]),
+        )
 
 
 def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> list[QueryBlock]:
@@ -79,6 +136,7 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
     queries = dataset.queries
     labels = for_kernels(queries.grouped(dataset.require_labels()))
     document_weights = None if dataset.document_weights is None else queries.grouped(dataset.document_weights)
+    draws = draws_of(queries.ids)
     bounds = block_bounds(queries.starts, features.n_bytes, block_bytes)
     # Without weights every block reads the same ones: no memory a document.
     ones = np.ones(max((int(queries.starts[b] - queries.starts[a]) for a, b in bounds), default=0))
@@ -95,6 +153,7 @@ def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> 
                 if dataset.query_weights is None
                 else dataset.query_weights[first_query:stop_query],
                 start,
+                draws[first_query:stop_query],
             )
         )
     return blocks

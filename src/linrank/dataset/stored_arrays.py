@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.dataset.storage_layout import Layout, Section
 from linrank.errors import DataFormatError
+
+Runs: TypeAlias = Sequence[tuple[int, int]]
+"""Ranges of rows or queries, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,19 @@ class OpenArrays:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> NDArray[Any]:
         """Some of the rows of an array, in the machine's own byte order; a file that ends before is refused."""
+        return self.read_runs(name, [(start, self.arrays.sections[name].shape[0] if stop is None else stop)])
+
+    def read_runs(self, name: str, runs: Runs) -> NDArray[Any]:
+        """Some runs of the rows of an array, one after the other."""
         section = self.arrays.sections[name]
-        stop = section.shape[0] if stop is None else stop
-        rows = np.empty((stop - start, *section.shape[1:]), dtype=section.dtype)
+        rows = np.empty((sum(stop - start for start, stop in runs), *section.shape[1:]), dtype=section.dtype)
         a_row = section.dtype.itemsize * int(np.prod(section.shape[1:], dtype=np.int64))
-        if rows.nbytes:
-            self._fill(rows.reshape(-1).view(np.uint8).data, section.offset + start * a_row, name)
+        room = rows.reshape(-1).view(np.uint8).data if rows.nbytes else memoryview(b"")
+        done = 0
+        for start, stop in runs:
+            n_bytes = (stop - start) * a_row
+            self._fill(room[done : done + n_bytes], section.offset + start * a_row, name)
+            done += n_bytes
         return rows.astype(section.dtype.newbyteorder("="), copy=False)
 
     def _fill(self, room: memoryview, offset: int, name: str) -> None:

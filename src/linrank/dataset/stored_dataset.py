@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, Vector
+from linrank.arrays import Offsets, Vector, offsets_from_sizes
 from linrank.dataset.features import DenseFeatures, Features, SparseFeatures, as_features
 from linrank.dataset.fingerprint import fingerprint_of
 from linrank.dataset.missing_rule import MissingRule
-from linrank.dataset.queries import Queries
+from linrank.dataset.queries import Queries, draws_of
 from linrank.dataset.query_blocks import QueryBlock, block_bounds
 from linrank.dataset.ranking_dataset import UNJUDGED, RankingDataset
 from linrank.dataset.scaling import Scaling
 from linrank.dataset.sound_rows import look_at_rows, narrow
 from linrank.dataset.storage_layout import Layout, read_layout
-from linrank.dataset.stored_arrays import OpenArrays, StoredArrays
+from linrank.dataset.stored_arrays import OpenArrays, Runs, StoredArrays
 from linrank.dataset.trainable import fault_of_judgements, fault_of_rows
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
@@ -173,12 +173,12 @@ class StoredDataset:
                 starts = self.starts[first : stop + 1]
                 matrix: Any = np.empty((int(starts[-1] - starts[0]), 0))
                 if features:
-                    rows = self.rows(opened, int(starts[0]), int(starts[-1]), starts - starts[0], checked=to_train)
-                    matrix = as_matrix(rows)
+                    run = (int(starts[0]), int(starts[-1]))
+                    matrix = as_matrix(self.rows(opened, [run], starts - starts[0], checked=to_train))
                 yield self._chunk(opened, first, stop, matrix)
 
     def _chunk(self, opened: OpenArrays, first: int, stop: int, matrix: Any) -> RankingDataset:
-        block = self.block(opened, first, stop, matrix) if self.is_judged else None
+        block = self.block(opened, [(first, stop)], matrix) if self.is_judged else None
         starts = self.starts[first : stop + 1] - self.starts[first]
         return RankingDataset(
             matrix,
@@ -237,39 +237,58 @@ class StoredDataset:
         ids[:] = self.query_ids[first:stop]
         return ids
 
-    def block(self, opened: OpenArrays, first_query: int, stop_query: int, features: Any = None) -> QueryBlock:
-        """Some queries, checked; `features` may stand for theirs, which are then not read."""
-        starts = self.starts[first_query : stop_query + 1]
-        start, stop = int(starts[0]), int(starts[-1])
+    def draws(self, opened: OpenArrays, first: int, stop: int) -> Vector:
+        """What decides which of some queries are sampled."""
+        return draws_of(self._ids(opened, first, stop))
+
+    def block(self, opened: OpenArrays, queries: Runs, features: Any = None) -> QueryBlock:
+        """Some runs of queries, checked; `features` may stand for theirs, which are then not read."""
+        rows = [(int(self.starts[first]), int(self.starts[stop])) for first, stop in queries]
+        sizes = np.concatenate([np.diff(self.starts[first : stop + 1]) for first, stop in queries])
+        query_starts = offsets_from_sizes(sizes)
         if features is None:
-            features = self.rows(opened, start, stop, starts - start)
+            features = self.rows(opened, rows, query_starts)
         block = QueryBlock.of(
             features,
-            opened.read("labels", start, stop),
-            starts - start,
-            self._weights(opened, "document_weights", start, stop),
-            self._weights(opened, "query_weights", first_query, stop_query),
-            start,
+            opened.read_runs("labels", rows),
+            query_starts,
+            self._weights(opened, "document_weights", rows),
+            self._weights(opened, "query_weights", queries),
+            rows[0][0],
         )
-        self._refuse(fault_of_judgements(block))
+        fault = fault_of_judgements(block)
+        if fault is not None and len(queries) > 1:
+            # It counts the rows of one run: that of the fault says which.
+            for run in queries:
+                self.block(opened, [run], features)
+        self._refuse(fault)
         return block
 
     def rows(
-        self, opened: OpenArrays, start: int, stop: int, query_starts: Offsets | None = None, *, checked: bool = True
+        self, opened: OpenArrays, runs: Runs, query_starts: Offsets | None = None, *, checked: bool = True
     ) -> Features:
-        """Some rows, scaled and checked; `query_starts` where they are whole queries."""
-        features = self.raw_rows(opened, start, stop)
+        """Some runs of rows, scaled and checked; `query_starts` where they are whole queries."""
+        features = self.raw_rows(opened, runs)
         if self.scaling is not None:
-            queries = None if query_starts is None else Queries.from_sizes(np.diff(query_starts), stop - start)
+            queries = None if query_starts is None else Queries.from_sizes(np.diff(query_starts), features.n_rows)
             features = as_features(self.scaling.apply(as_matrix(features), queries))
-        if checked:
-            self._refuse(fault_of_rows(features, self.feature_names, start))
+        if checked and fault_of_rows(features, self.feature_names) is not None:
+            # Looked for again run by run, whose rows follow one another in the file.
+            done = 0
+            for start, stop in runs:
+                of_run = features.take(np.arange(done, done + stop - start))
+                self._refuse(fault_of_rows(of_run, self.feature_names, start))
+                done += stop - start
         return features
 
-    def raw_rows(self, opened: OpenArrays, start: int, stop: int) -> Features:
-        """Some rows as they are stored."""
+    def raw_rows(self, opened: OpenArrays, runs: Runs) -> Features:
+        """Some runs of rows as they are stored."""
         if not self.is_sparse:
-            return DenseFeatures(opened.read("features", start, stop))
+            return DenseFeatures(opened.read_runs("features", runs))
+        parts = [self._sparse_rows(opened, start, stop) for start, stop in runs]
+        return parts[0].joined(parts[1:]) if len(parts) > 1 else parts[0]
+
+    def _sparse_rows(self, opened: OpenArrays, start: int, stop: int) -> SparseFeatures:
         starts = opened.read("row_starts", start, stop + 1).astype(np.int64)
         first, last = int(starts[0]), int(starts[-1])
         if not 0 <= first <= last <= self.arrays.sections["columns"].shape[0]:
@@ -292,8 +311,10 @@ class StoredDataset:
         an_entry = sum(self.arrays.sections[name].dtype.itemsize for name in ("values", "columns"))
         return [int(n_bytes) for n_bytes in entries * an_entry + 8 * (counts + 1)]
 
-    def _weights(self, opened: OpenArrays, name: str, start: int, stop: int) -> Vector:
-        return opened.read(name, start, stop) if name in self.arrays else np.ones(stop - start)
+    def _weights(self, opened: OpenArrays, name: str, runs: Runs) -> Vector:
+        return (
+            opened.read_runs(name, runs) if name in self.arrays else np.ones(sum(stop - start for start, stop in runs))
+        )
 
     def _refuse(self, fault: str | None) -> None:
         if fault is not None:
@@ -320,7 +341,7 @@ class StoredFeatures:
     def __getitem__(self, rows: slice) -> Any:
         start, stop, _ = rows.indices(self.dataset.n_documents)
         with self.dataset.arrays.opened() as opened:
-            return as_matrix(self.dataset.raw_rows(opened, start, stop))
+            return as_matrix(self.dataset.raw_rows(opened, [(start, stop)]))
 
 
 def read_query_starts(opened: OpenArrays, layout: Layout) -> Offsets:

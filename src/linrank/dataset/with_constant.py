@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,9 @@ class WithConstant:
 
     def take(self, rows: Offsets) -> WithConstant:
         return WithConstant(self.features.take(rows))
+
+    def joined(self, others: Sequence[Any]) -> WithConstant:
+        return WithConstant(self.features.joined([other.features for other in others]))
 
     def product(self, weights: Vector, scores: Vector) -> Vector:
         self.features.product(weights[:-1], scores)

@@ -34,7 +34,7 @@ class Rectangles:
     cell_starts: Offsets
     roots: Vector
     query_weights: Vector
-    first_queries: dict[int, int]
+    query_starts: Offsets
 
     @classmethod
     def of(cls, blocks: Sequence[QueryBlock]) -> Rectangles:
@@ -52,7 +52,6 @@ class Rectangles:
         # Queries follow one another, so that one search over all columns finds those of a row's query and lower levels.
         spread = int(levels.max(initial=0)) + 1
         places = np.searchsorted(queries[columns] * spread + levels[columns], queries[rows] * spread + levels[rows])
-        numbers = np.cumsum([0] + [block.n_queries for block in blocks])
         return cls(
             rows,
             columns,
@@ -62,7 +61,7 @@ class Rectangles:
             offsets_from_sizes(row_counts * column_counts),
             np.sqrt(weights),
             query_weights,
-            {block.first_row: int(number) for block, number in zip(blocks, numbers, strict=False)},
+            offsets_from_sizes(sizes),
         )
 
     @property
@@ -126,8 +125,8 @@ class _FreePairs:
 
     def arguments(self) -> tuple[Any, ...]:
         loss = self.loss
-        # A sample of a block begins with the block's first query.
-        first = loss.rectangles.first_queries[self.block.first_row]
+        # The block may be a run of queries of one of those that the rectangles were made of.
+        first = int(np.searchsorted(loss.rectangles.query_starts, self.block.first_row))
         return (
             self.scores, self.block.first_row, first, first + self.block.n_queries, *loss.rectangles.arrays,
             loss.rectangles.query_weights, loss.anchors, loss.C, loss.coupling,

@@ -149,4 +149,6 @@ def _documents_alone(dataset: RankingDataset) -> tuple[RankingDataset, float]:
         group=np.ones(dataset.n_documents, dtype=np.int64),
         document_weights=weights,
     )
-    return alone, centre
+    # By the name of its query it is sampled, or not.
+    named = replace(alone.queries, ids=queries.ids[queries.of_rows()])
+    return replace(alone, queries=named), centre

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
-from linrank.arrays import Vector
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.executors.local import Threads
@@ -38,32 +38,52 @@ class BlockSize:
         return self.n_queries == 1 and self.n_bytes > LARGE_QUERY_BYTES
 
 
+QueriesOfBlocks: TypeAlias = Sequence[tuple[Vector, Offsets]]
+"""What decides which queries of a block are sampled, and how many documents they have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A part of one block of a shard: its first queries; or, of one large query, some of its documents.
+    """A part of a shard: its queries whose draw is below a number; or, of one that is spread, some of its documents.
 
     `scale` is how many times as much the whole is.
     """
 
-    place: int
-    n_queries: int
+    below: float
     scale: float = 1.0
     n_documents: int | None = None
 
-    @property
-    def is_thinned(self) -> bool:
-        return self.n_documents is not None
-
-    def of(self, block: QueryBlock) -> QueryBlock:
-        """That part of the block, as a view where it can be one."""
+    def taken(self, queries: QueriesOfBlocks) -> tuple[int, int]:
+        """How many queries and documents that is."""
         if self.n_documents is not None:
-            return _thinned(block, self.n_documents)
-        return block if self.n_queries >= block.n_queries else _first_queries(block, self.n_queries)
+            return 1, self.n_documents
+        taken = [sizes[draws < self.below] for draws, sizes in queries]
+        return sum(map(len, taken)), sum(int(sizes.sum()) for sizes in taken)
+
+    def together(self, queries: QueriesOfBlocks) -> list[list[tuple[int, Offsets]]]:
+        """The queries chosen of each block, by its place; those that make one block of the part together.
+
+        It has no more documents than the largest of the blocks: few of each would cost more in calls than they save.
+        """
+        most = max(int(sizes.sum()) for _, sizes in queries)
+        parts: list[list[tuple[int, Offsets]]] = []
+        room = 0
+        for place, (draws, sizes) in enumerate(queries):
+            chosen = np.flatnonzero(draws < self.below)
+            n_documents = int(sizes[chosen].sum())
+            if n_documents > room:
+                parts.append([])
+                room = most
+            if n_documents:
+                parts[-1].append((place, chosen))
+                room -= n_documents
+        return parts
 
     def weighed(self, block: QueryBlock) -> QueryBlock:
-        """That part of the block, each query weighing as much as what it stands for."""
-        part = self.of(block)
-        return part if self.scale == 1.0 else replace(part, query_weights=self.scale * part.query_weights)
+        """A block of the part, each query weighing as much as what it stands for."""
+        if self.n_documents is not None:
+            block = _thinned(block, self.n_documents)
+        return block if self.scale == 1.0 else replace(block, query_weights=self.scale * block.query_weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +92,6 @@ class PlacedBlock:
 
     block: QueryBlock
     is_spread: ClassVar[bool] = False
-
-    def part(self, choice: Choice) -> PlacedBlock:
-        """A part of the block, standing for the whole."""
-        return PlacedBlock(choice.weighed(self.block))
 
     def scores(self, weights: Vector) -> Vector:
         return self.block.features.product(weights, np.empty(self.block.n_documents))
@@ -106,9 +122,6 @@ class SpreadQuery(PlacedBlock):
         bounds = tuple(int(bound) for bound in np.linspace(0, block.n_documents, n_chunks + 1))
         return cls(block, [block.features.rows(a, b) for a, b in pairwise(bounds)], bounds, executor)
 
-    def part(self, choice: Choice) -> SpreadQuery:
-        return SpreadQuery.of(choice.weighed(self.block), len(self.chunks), self.executor)
-
     def split(self, column: Vector) -> list[Vector]:
         """A column of the query as one part a chunk."""
         return [column[a:b] for a, b in pairwise(self.bounds)]
@@ -133,8 +146,8 @@ class SpreadQuery(PlacedBlock):
 class Shard(Protocol):
     """Blocks that one task goes through one after the other, or one query that is spread over chunks.
 
-    It says what it has (`sizes`) without reading, and may be read anew each time it is gone through: nothing but `kept`
-    outlives a task.
+    It says what it has (`sizes`, `queries`) without reading features, and may be read anew each time it is gone
+    through: nothing but `kept` outlives a task.
     """
 
     @property
@@ -145,6 +158,9 @@ class Shard(Protocol):
 
     @property
     def sizes(self) -> Sequence[BlockSize]: ...
+
+    @property
+    def queries(self) -> QueriesOfBlocks: ...
 
     @property
     def remembers(self) -> bool:
@@ -161,8 +177,8 @@ class Shard(Protocol):
         """A number for each document, block by block, kept for as long as somebody has it."""
         ...
 
-    def part(self, chosen: Sequence[Choice]) -> Shard:
-        """Parts of its blocks, each query weighing as much as what it stands for."""
+    def part(self, choice: Choice) -> Shard:
+        """A part that is not empty, each query weighing as much as what it stands for."""
         ...
 
 
@@ -194,22 +210,24 @@ class ShardInMemory:
     def kept(self, columns: Iterable[Vector]) -> list[Vector]:
         return list(columns)
 
-    def part(self, chosen: Sequence[Choice]) -> ShardInMemory:
-        return ShardInMemory(tuple(self.blocks[one.place].part(one) for one in chosen))
+    @property
+    def queries(self) -> QueriesOfBlocks:
+        return [(draws_of_block(placed.block), np.diff(placed.block.query_starts)) for placed in self.blocks]
+
+    def part(self, choice: Choice) -> ShardInMemory:
+        first = self.blocks[0]
+        if isinstance(first, SpreadQuery):
+            return ShardInMemory((SpreadQuery.of(choice.weighed(first.block), len(first.chunks), first.executor),))
+        parts = []
+        for together in choice.together(self.queries):
+            blocks = [self.blocks[place].block.some(chosen) for place, chosen in together]
+            parts.append(PlacedBlock(choice.weighed(blocks[0].joined(blocks[1:]))))
+        return ShardInMemory(tuple(parts))
 
 
-def _first_queries(block: QueryBlock, n_queries: int) -> QueryBlock:
-    stop = int(block.query_starts[n_queries])
-    return QueryBlock(
-        block.features.rows(0, stop),
-        block.labels[:stop],
-        block.levels[:stop],
-        block.level_counts[:n_queries],
-        block.query_starts[: n_queries + 1],
-        block.document_weights[:stop],
-        block.query_weights[:n_queries],
-        block.first_row,
-    )
+def draws_of_block(block: QueryBlock) -> Vector:
+    assert block.draws is not None, "blocks of data that is placed know their draws"
+    return block.draws
 
 
 def _thinned(block: QueryBlock, n_documents: int) -> QueryBlock:
@@ -224,6 +242,7 @@ def _thinned(block: QueryBlock, n_documents: int) -> QueryBlock:
         np.array([0, len(rows)]),
         block.document_weights[rows] * (block.n_documents / len(rows)),
         block.query_weights,
+        draws=block.draws,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import iadd
 from typing import Any
 
@@ -18,7 +18,7 @@ from linrank.dataset.stored_dataset import StoredDataset
 from linrank.dataset.varying import varying_features
 from linrank.executors.local import Threads
 from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
-from linrank.objective.samples import Choices, Sample, choose, standing_for_all
+from linrank.objective.samples import Choices, Sample, below_of, choose, runs_below
 from linrank.objective.shard_plan import CHUNKS_OF_A_QUERY, ShardPlan
 from linrank.objective.stored_shards import shards_on_disk, within
 from linrank.reading.partitions import PartitionedDataset
@@ -41,6 +41,8 @@ class PlacedData:
     executor: Threads
     shards: Sequence[Shard]
     n_features: int
+    # Of what all queries here have drawn.
+    below: float = 1.0
     # Also that of some of the shards: they leave out what the whole leaves out, and no more.
     _idle: dict[bool, Offsets] = field(default_factory=dict, repr=False)
 
@@ -155,10 +157,18 @@ class PlacedData:
         return self._idle[ties]
 
     def sample(self, n_documents: int, *, thin: bool = True) -> Sample:
-        """The sample of about so many documents: always the same one, made once, and in memory."""
+        """The sample of about so many documents: always the same one, made once, and in memory.
+
+        Without `thin` it is views of whole queries, which are where they were.
+        """
         n_documents = min(n_documents, self.most_sampled)
         if (n_documents, thin) not in self._samples:
-            parts = self.tell(_blocks_of_part, self._chosen(n_documents, thin=thin))
+            chosen = self._chosen(n_documents, thin=thin)
+            if thin:
+                parts = self.tell(_blocks_of_part, chosen)
+            else:
+                scale = max(one.scale for one in chosen if one)
+                parts = [[(run, scale) for run in runs_below(block, below_of(chosen))] for block in self.blocks]
             self._samples[n_documents, thin] = Sample([block for part in parts for block in part])
         return self._samples[n_documents, thin]
 
@@ -168,12 +178,12 @@ class PlacedData:
 
     def chosen_part(self, chosen: Choices) -> PlacedData:
         """What is chosen of each shard; shards of which nothing is chosen are left out."""
-        parts = [shard.part(of_shard) for shard, of_shard in zip(self.shards, chosen, strict=True) if of_shard]
-        return PlacedData(self.executor, parts, self.n_features)
+        parts = [shard.part(choice) for shard, choice in zip(self.shards, chosen, strict=True) if choice]
+        return PlacedData(self.executor, parts, self.n_features, below_of(chosen))
 
     def _chosen(self, n_documents: int, *, thin: bool = True) -> Choices:
-        chosen = choose(self.sizes, n_documents, thin=thin)
-        return standing_for_all(chosen, self.sizes, self.tell(_sizes_of_part, chosen))
+        share = min(1.0, n_documents / max(1, self.n_documents))
+        return choose(self.sizes, share, self.below, partial(self.tell, _taken), thin=thin)
 
     @cached_property
     def _samples(self) -> dict[tuple[int, bool], Sample]:
@@ -187,13 +197,12 @@ def _varying_of_shard(shard: Shard, *, n_features: int, ties: bool) -> NDArray[n
     return varying_features((placed.block for placed in shard), n_features, ties=ties)
 
 
-def _sizes_of_part(shard: Shard, chosen: Sequence[Choice]) -> Sequence[BlockSize]:
-    return shard.part(chosen).sizes if chosen else []
+def _taken(shard: Shard, choice: Choice) -> tuple[int, int]:
+    return choice.taken(shard.queries)
 
 
-def _blocks_of_part(shard: Shard, chosen: Sequence[Choice]) -> list[tuple[QueryBlock, float]]:
-    """The chosen parts of blocks, and how many times as much each stands for."""
-    if not chosen:
+def _blocks_of_part(shard: Shard, choice: Choice | None) -> list[tuple[QueryBlock, float]]:
+    """The blocks of a part, and how many times as much each stands for."""
+    if choice is None:
         return []
-    as_they_are = [replace(one, scale=1.0) for one in chosen]
-    return [(placed.block, one.scale) for placed, one in zip(shard.part(as_they_are), chosen, strict=True)]
+    return [(placed.block, choice.scale) for placed in shard.part(replace(choice, scale=1.0))]

@@ -14,6 +14,7 @@ from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.objective.placed_blocks import BlockSize
 from linrank.objective.placement import AnyDataset, PlacedData
+from linrank.objective.samples import below_of
 from linrank.objective.stored_shards import StoredShard, shards_on_disk, within
 from linrank.reading.partitions import PartitionedDataset
 
@@ -70,9 +71,11 @@ class RemoteData(PlacedData):
     counts: Sequence[int] = field(kw_only=True)
 
     @classmethod
-    def of_groups(cls, groups: Sequence[Any], counts: Sequence[int], n_features: int, cluster: Cluster) -> RemoteData:
+    def of_groups(
+        cls, groups: Sequence[Any], counts: Sequence[int], n_features: int, cluster: Cluster, below: float = 1.0
+    ) -> RemoteData:
         """Groups that are loaded, or on their way, and how many shards each has."""
-        data = cls(cluster.here, (), n_features, cluster=cluster, groups=groups, counts=counts)
+        data = cls(cluster.here, (), n_features, below, cluster=cluster, groups=groups, counts=counts)
         told = cluster.fetch(cluster.call(_sizes_of_group, [(group,) for group in groups]), "sizes")
         data.__dict__["sizes"] = [[BlockSize(*size) for size in of_shard] for of_shard in told]
         return data
@@ -106,9 +109,11 @@ class RemoteData(PlacedData):
 
     def part(self, n_documents: int) -> RemoteData:
         """About so many documents as data of its own, each query weighing as much as what it stands for."""
-        rows = [row for row in self._rows([self._chosen(n_documents)]) if any(row[1])]
-        counts = [sum(1 for chosen in of_group if chosen) for _, of_group in rows]
-        return RemoteData.of_groups(self.cluster.call(_part, rows), counts, self.n_features, self.cluster)
+        chosen = self._chosen(n_documents)
+        rows = [row for row in self._rows([chosen]) if any(row[1])]
+        counts = [sum(1 for choice in of_group if choice) for _, of_group in rows]
+        groups = self.cluster.call(_part, rows)
+        return RemoteData.of_groups(groups, counts, self.n_features, self.cluster, below_of(chosen))
 
     @property
     def blocks(self) -> Any:

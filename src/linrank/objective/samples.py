@@ -1,20 +1,20 @@
-"""Which documents stand for all: queries from all over the data, and rows of those too large to be taken whole."""
+"""Which documents stand for all: queries by what their ids draw, and rows of those too large to be taken whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from linrank.dataset.query_blocks import QueryBlock
-from linrank.objective.placed_blocks import BlockSize, Choice
+from linrank.objective.placed_blocks import BlockSize, Choice, draws_of_block
 
-# A sample comes from at least so many places.
-_FEWEST_BLOCKS = 8
+# A sample has at least so many queries.
+_FEWEST_QUERIES = 8
 
-Choices = list[list[Choice]]
-"""Parts of blocks, shard by shard."""
+Choices = Sequence[Choice | None]
+"""Of each shard a part, or nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,34 +28,47 @@ class Sample:
         return sum(block.n_documents for block, _ in self.blocks)
 
 
-def choose(sizes: Sequence[Sequence[BlockSize]], n_documents: int, *, thin: bool = True) -> Choices:
-    """About so many documents: the first queries of some blocks, and with `thin` some rows of each that is spread."""
-    chosen: Choices = [[] for _ in sizes]
-    blocks = [(shard, place, size) for shard, of_shard in enumerate(sizes) for place, size in enumerate(of_shard)]
-    share = min(1.0, n_documents / max(1, sum(size.n_documents for _, _, size in blocks)))
-    small = [block for block in blocks if not (thin and block[2].is_spread)]
-    if small:
-        count = min(len(small), max(_FEWEST_BLOCKS, round(share * len(small))))
-        of_each = share * len(small) / count
-        for number in np.linspace(0, len(small) - 1, count).round().astype(int):
-            shard, place, size = small[number]
-            chosen[shard].append(Choice(place, min(size.n_queries, max(1, round(of_each * size.n_queries)))))
-    for shard, place, size in blocks:
-        if thin and size.is_spread:
-            chosen[shard].append(Choice(place, 1, n_documents=max(2, round(share * size.n_documents))))
-    return chosen
-
-
-def standing_for_all(
-    chosen: Choices, sizes: Sequence[Sequence[BlockSize]], taken: Sequence[Sequence[BlockSize]]
+def choose(
+    sizes: Sequence[Sequence[BlockSize]],
+    share: float,
+    below: float,
+    taken: Callable[[Choices], Sequence[tuple[int, int]]],
+    *,
+    thin: bool = True,
 ) -> Choices:
-    """The same choices, with the scale by which the queries taken whole stand for all that are not thinned."""
-    there = sum(size.n_documents for of_shard in sizes for size in of_shard)
-    kept = 0
-    for of_shard, sizes_of_shard, taken_of_shard in zip(chosen, sizes, taken, strict=True):
-        for one, size in zip(of_shard, taken_of_shard, strict=True):
-            if one.is_thinned:
-                there -= sizes_of_shard[one.place].n_documents
-            else:
-                kept += size.n_documents
-    return [[one if one.is_thinned else replace(one, scale=there / kept) for one in of_shard] for of_shard in chosen]
+    """About a share of the documents: whole queries, by their draws, and with `thin` some rows of each spread query.
+
+    All draws are below a number; `taken` says how many queries and documents choices take of each shard.
+    """
+    thinned = [thin and of_shard[0].is_spread for of_shard in sizes]
+    whole = [size for of_shard, is_thinned in zip(sizes, thinned, strict=True) if not is_thinned for size in of_shard]
+    fewest = min(_FEWEST_QUERIES, sum(size.n_queries for size in whole))
+    wanted = share * below
+    while True:
+        chosen = [
+            Choice(wanted, n_documents=max(2, round(share * of_shard[0].n_documents)) if is_thinned else None)
+            for of_shard, is_thinned in zip(sizes, thinned, strict=True)
+        ]
+        counts = taken(chosen)
+        of_whole = [count for count, is_thinned in zip(counts, thinned, strict=True) if not is_thinned]
+        if sum(n_queries for n_queries, _ in of_whole) >= fewest:
+            break
+        wanted = min(2.0 * wanted, below)
+    scale = sum(size.n_documents for size in whole) / max(1, sum(n_documents for _, n_documents in of_whole))
+    return [
+        None if n_queries == 0 else one if is_thinned else replace(one, scale=scale)
+        for one, (n_queries, _), is_thinned in zip(chosen, counts, thinned, strict=True)
+    ]
+
+
+def below_of(chosen: Choices) -> float:
+    """What all draws are below of the queries that are chosen."""
+    return max(choice.below for choice in chosen if choice)
+
+
+def runs_below(block: QueryBlock, below: float) -> Iterator[QueryBlock]:
+    """The queries that are taken, as views, for a loss that knows documents by their place."""
+    chosen = np.flatnonzero(draws_of_block(block) < below)
+    for run in np.split(chosen, np.flatnonzero(np.diff(chosen) > 1) + 1):
+        if len(run):
+            yield block.run(int(run[0]), int(run[-1]) + 1)

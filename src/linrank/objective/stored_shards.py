@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,21 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import block_bounds
-from linrank.dataset.stored_arrays import fill
+from linrank.dataset.stored_arrays import Runs, fill
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.executors.prefetching import ahead
 from linrank.memory import memory_bytes, resident_bytes
-from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
+from linrank.objective.placed_blocks import (
+    BlockSize,
+    Choice,
+    PlacedBlock,
+    QueriesOfBlocks,
+    Shard,
+    ShardInMemory,
+    SpreadQuery,
+)
 from linrank.objective.shard_plan import ShardPlan
 
 # What points know of a document: the scores of a few, and with slopes and curvature those of two.
@@ -52,7 +61,8 @@ def shards_on_disk(dataset: StoredDataset) -> list[StoredShard]:
         )
 
     def shard(places: Sequence[int], n_chunks: int = 0) -> StoredShard:
-        return StoredShard(dataset, [bounds[place] for place in places], [n_bytes[place] for place in places], n_chunks)
+        runs = [[bounds[place]] for place in places]
+        return StoredShard(dataset, runs, [n_bytes[place] for place in places], n_chunks)
 
     return [*map(shard, plan.whole), *(shard([place], plan.n_chunks) for place in plan.spread)]
 
@@ -97,18 +107,18 @@ class Room:
 
 @dataclass(frozen=True)
 class StoredShard:
-    """Blocks of a stored dataset, as ranges of queries; or one query that is spread over chunks.
+    """Blocks of a stored dataset, each as runs of queries; or one query that is spread over chunks.
 
-    `choices` are what is taken of each block, one after the other. Where there is no room to remember it, nothing is
-    kept of a document but its scores, and with `spills` these are in a file of their own.
+    `choices` are those by which it became a part of a shard, one after the other. Where there is no room to remember
+    it, nothing is kept of a document but its scores, and with `spills` these are in a file of their own.
     """
 
     dataset: StoredDataset
-    bounds: Sequence[tuple[int, int]]
+    runs: Sequence[Runs]
     sizes_of_blocks: Sequence[int]
     n_chunks: int = 0
     executor: Threads | None = None
-    choices: Sequence[tuple[Choice, ...]] = ()
+    choices: tuple[Choice, ...] = ()
     remembers: bool = True
     spills: bool = False
 
@@ -124,15 +134,24 @@ class StoredShard:
     def sizes(self) -> list[BlockSize]:
         starts = self.dataset.starts
         sizes = []
-        for number, (first, stop) in enumerate(self.bounds):
-            there = n_documents = int(starts[stop] - starts[first])
-            n_queries = stop - first
-            for choice in self._choices(number):
-                n_queries = choice.n_queries
-                n_documents = choice.n_documents or min(n_documents, int(starts[first + n_queries] - starts[first]))
-            n_bytes = self.sizes_of_blocks[number] * n_documents // there
-            sizes.append(BlockSize(n_documents, n_queries, n_bytes, self.is_spread))
+        for runs, n_bytes in zip(self.runs, self.sizes_of_blocks, strict=True):
+            there = n_documents = sum(int(starts[stop] - starts[first]) for first, stop in runs)
+            for choice in self.choices:
+                n_documents = choice.n_documents or n_documents
+            n_queries = sum(stop - first for first, stop in runs)
+            sizes.append(BlockSize(n_documents, n_queries, n_bytes * n_documents // there, self.is_spread))
         return sizes
+
+    @cached_property
+    def queries(self) -> QueriesOfBlocks:
+        with self.dataset.arrays.opened() as opened:
+            return [
+                (
+                    np.concatenate([self.dataset.draws(opened, first, stop) for first, stop in runs]),
+                    np.concatenate([np.diff(self.dataset.starts[first : stop + 1]) for first, stop in runs]),
+                )
+                for runs in self.runs
+            ]
 
     def __iter__(self) -> Iterator[PlacedBlock]:
         return ahead(self._blocks(features=True))
@@ -142,15 +161,14 @@ class StoredShard:
 
     def _blocks(self, *, features: bool) -> Iterator[PlacedBlock]:
         with self.dataset.arrays.opened() as opened:
-            for number, (first, last) in enumerate(self.bounds):
-                # No more is read than is taken.
-                stop = first + min([last - first, *(choice.n_queries for choice in self._choices(number))])
+            starts = self.dataset.starts
+            for runs in self.runs:
                 rows: Any = None
                 if self.is_spread or not features:
-                    starts = self.dataset.starts
-                    rows = StoredRows(self.dataset, int(starts[first]), int(starts[stop]))
-                block = self.dataset.block(opened, first, stop, rows)
-                for choice in self._choices(number):
+                    # Of a part with several runs nobody asks for these.
+                    rows = StoredRows(self.dataset, int(starts[runs[0][0]]), int(starts[runs[-1][1]]))
+                block = self.dataset.block(opened, runs, rows)
+                for choice in self.choices:
                     block = choice.weighed(block)
                 if self.is_spread:
                     assert self.executor is not None, "a spread query is computed with where its chunks are"
@@ -161,25 +179,36 @@ class StoredShard:
     def kept(self, columns: Iterable[Vector]) -> Sequence[Vector]:
         return SpilledColumn(columns) if self.spills else list(columns)
 
-    def part(self, chosen: Sequence[Choice]) -> StoredShard:
-        return replace(
-            self,
-            bounds=[self.bounds[one.place] for one in chosen],
-            sizes_of_blocks=[self.sizes_of_blocks[one.place] for one in chosen],
-            choices=[(*self._choices(one.place), one) for one in chosen],
-        )
+    def part(self, choice: Choice) -> StoredShard:
+        choices = (*self.choices, choice)
+        if self.is_spread:
+            return replace(self, choices=choices)
+        runs, n_bytes = [], []
+        for together in choice.together(self.queries):
+            runs.append(list(chain.from_iterable(_runs(self.runs[place], chosen) for place, chosen in together)))
+            n_bytes.append(sum(self._bytes_of(place, chosen) for place, chosen in together))
+        return replace(self, runs=runs, sizes_of_blocks=n_bytes, choices=choices)
 
-    def _choices(self, number: int) -> tuple[Choice, ...]:
-        return self.choices[number] if self.choices else ()
+    def _bytes_of(self, place: int, chosen: Offsets) -> int:
+        _, sizes = self.queries[place]
+        return self.sizes_of_blocks[place] * int(sizes[chosen].sum()) // int(sizes.sum())
 
     def loaded(self) -> ShardInMemory:
         """The same in memory."""
         shard = replace(self, n_chunks=0) if self.is_spread else self
-        blocks = [placed.block for placed in shard]
+        blocks = [replace(placed.block, draws=draws) for placed, (draws, _) in zip(shard, self.queries, strict=True)]
         if not self.is_spread:
             return ShardInMemory(tuple(PlacedBlock(block) for block in blocks))
         assert self.executor is not None, "a spread query is computed with where its chunks are"
         return ShardInMemory((SpreadQuery.of(blocks[0], self.n_chunks, self.executor),))
+
+
+def _runs(runs: Runs, chosen: Offsets) -> Iterator[tuple[int, int]]:
+    """Some of the queries of runs, as runs."""
+    numbers = np.concatenate([np.arange(first, stop) for first, stop in runs])[chosen]
+    for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+        if len(run):
+            yield int(run[0]), int(run[-1]) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +233,7 @@ class StoredRows:
 
     def in_memory(self) -> Features:
         with self.dataset.arrays.opened() as opened:
-            return self.dataset.rows(opened, self.start, self.stop)
+            return self.dataset.rows(opened, [(self.start, self.stop)])
 
     def rows(self, start: int, stop: int) -> StoredRows:
         return StoredRows(self.dataset, self.start + start, self.start + stop)
