@@ -129,12 +129,18 @@ class Queries:
 
 def hashes_of(ids: NDArray[Any], seed: int | str) -> NDArray[np.uint64]:
     """A number of 64 bits for each id, by the seed and the id as text."""
-    values = list(ids)
-    known = {
-        value: hashlib.blake2b(f"{seed} {_text(value)}".encode(), digest_size=8).digest()
-        for value in dict.fromkeys(values)
-    }
-    return np.frombuffer(b"".join([known[value] for value in values]), dtype=">u8").astype(np.uint64)
+    # Python's own values are quicker to hash; NumPy's dates would change their text.
+    values = list(ids) if ids.dtype.kind in "mM" else ids.tolist()
+    different = list(dict.fromkeys(values))
+    before = f"{seed} "
+    digests = [
+        hashlib.blake2b((before + (value if type(value) is str else _text(value))).encode(), digest_size=8).digest()
+        for value in different
+    ]
+    if len(different) < len(values):
+        known = dict(zip(different, digests, strict=True))
+        digests = [known[value] for value in values]
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
 def draws_of(ids: NDArray[Any]) -> Vector:
@@ -175,6 +181,8 @@ def check_folds(said: str, n_folds: int, n_queries: int) -> None:
 
 def _text(value: Any) -> str:
     """What an id is called: tables make numbers with a point of whole ones, and files text of both."""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     if isinstance(value, float | np.floating) and float(value).is_integer():
