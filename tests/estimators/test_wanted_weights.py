@@ -222,5 +222,6 @@ def test_any_solver_serves_a_ranker_unless_it_says_why_not(ranker, name):
         with pytest.raises(LinrankError, match=f"^solver='{name}' cannot minimise this: .*\\.$"):
             ranker(solver=name).fit(NAMED)
     else:
-        model = ranker(solver=name, tol=1e-6).fit(NAMED)
+        # Cutting planes take many iterations for the last digits.
+        model = ranker(solver=name, tol=5e-4 if name == "bundle" else 1e-6).fit(NAMED)
         assert model.objective_ == pytest.approx(usual.objective_, rel=1e-3)
