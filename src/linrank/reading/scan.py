@@ -43,6 +43,6 @@ def scan(
             os.fspath(path),
             None,
             f"is read as {format_of(path)}, which must be loaded as a whole. Convert it first: linrank convert "
-            f"{os.fspath(path)} train.linrank",
+            f"{os.fspath(path)} train.linrank{' --memory 2GB' if format_of(path) == 'svmlight' else ''}",
         )
     return StoredDataset.open(path, memory=memory)
