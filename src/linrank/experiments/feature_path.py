@@ -22,8 +22,9 @@ from linrank.experiments.path_fits import PathSettings
 from linrank.experiments.path_views import draw_path, path_frame, path_html
 from linrank.measures import Measure, bootstrap_interval, parse_measure, within_one_standard_error
 from linrank.model import LinearModel, utc_now
-from linrank.objective.objective import EvaluatedPoint, ShardState
+from linrank.objective.objective import EvaluatedPoint
 from linrank.objective.placed_blocks import Shard
+from linrank.objective.shard_tasks import ShardState
 from linrank.reading.partitions import PartitionedDataset
 from linrank.reading.scan import scan
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -11,19 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
-from linrank.dataset.query_blocks import QueryBlock, subtract_first_rows
-from linrank.dataset.trainable import first_beyond
-from linrank.errors import LinrankError, left_float64
+from linrank.errors import LinrankError
 from linrank.objective.duality import NoDual
-from linrank.objective.pair_losses import LossAtScores, PairLoss
+from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import Penalty, ProximalPenalty, WeightPenalty
-from linrank.objective.placed_blocks import PlacedBlock, Shard
 from linrank.objective.placement import PlacedData
 from linrank.objective.samples import Sample
+from linrank.objective.shard_tasks import (
+    ShardSums,
+    added,
+    diagonal_of_columns,
+    diagonal_of_shard,
+    evaluate_along,
+    evaluate_shard,
+    gradient_of_shard,
+    hessian_of_block,
+    hessian_product_of_shard,
+    scores_of_shard,
+    sizes_of_shard,
+)
 
 # Sums of many terms lose a few more bits than one.
 _ROUNDINGS = 16.0
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class RankingObjective:
             raise LinrankError(
                 f"{len(weights)} weights, but {self.data.n_features} features. Start from weights of the same data."
             )
-        states, told = self.data.keep(_evaluate_shard, weights=weights, loss=self.loss)
+        states, told = self.data.keep(evaluate_shard, weights=weights, loss=self.loss)
         return EvaluatedPoint(self, weights, states, [ShardSums(*of_shard) for of_shard in told])
 
     @property
@@ -146,7 +155,7 @@ class EvaluatedPoint:
     @cached_property
     def sums(self) -> dict[str, float]:
         """The loss's further sums over all queries, by name."""
-        return _added([told.sums for told in self.told])
+        return added([told.sums for told in self.told])
 
     @cached_property
     def loss_gradient(self) -> Vector:
@@ -154,7 +163,7 @@ class EvaluatedPoint:
         total = np.zeros(data.n_features)
         gradients: Sequence[Any] = [told.gradient for told in self.told]
         if any(gradient is None for gradient in gradients):
-            gradients = data.tell(_gradient_of_shard, self.states, gradients)
+            gradients = data.tell(gradient_of_shard, self.states, gradients)
         for gradient in gradients:
             total += gradient
         total[self.objective.idle] = 0.0
@@ -162,7 +171,7 @@ class EvaluatedPoint:
 
     def hessian_product(self, direction: Vector) -> Vector:
         """Product (penalty'' + C X' loss'' X) direction, in one pass over the features."""
-        total: Vector = self.objective.data.total(_hessian_product_of_shard, self.states, direction=direction)
+        total: Vector = self.objective.data.total(hessian_product_of_shard, self.states, direction=direction)
         total *= self.objective.C
         total[self.objective.idle] = 0.0
         self.objective.penalty.add_curvature_product(direction, total)
@@ -173,7 +182,7 @@ class EvaluatedPoint:
         if sample not in self.sampled:
             objective = self.objective
             self.sampled[sample] = objective.data.executor.total(
-                _hessian_of_block, sample.blocks, weights=self.weights, loss=objective.loss, centred=objective.centred
+                hessian_of_block, sample.blocks, weights=self.weights, loss=objective.loss, centred=objective.centred
             )
         hessian: NDArray[np.float64] = self.objective.C * self.sampled[sample]
         diagonal = np.diag_indices_from(hessian)
@@ -188,7 +197,7 @@ class EvaluatedPoint:
 
     def crude_hessian_diagonal(self) -> Vector:
         """Return penalty'' + C sum_i (loss'')_ii x_i ** 2: the Hessian's diagonal without its cross terms."""
-        total: Vector = self.objective.data.total(_diagonal_of_shard, self.states)
+        total: Vector = self.objective.data.total(diagonal_of_shard, self.states)
         total *= self.objective.C
         total += self.objective.penalty.curvature(self.weights)
         return total
@@ -205,7 +214,7 @@ class EvaluatedPoint:
         Where documents are compared, what all of a query have changes no curvature: it is taken off.
         """
         total: Vector = self.objective.data.total(
-            _diagonal_of_columns, self.states, columns=columns, centred=self.objective.centred
+            diagonal_of_columns, self.states, columns=columns, centred=self.objective.centred
         )
         return self.objective.C * total
 
@@ -217,7 +226,7 @@ class EvaluatedPoint:
         """
         objective = self.objective
         total = np.abs(objective.penalty.gradient(self.weights))
-        total += objective.C * objective.data.total(_sizes_of_shard, self.states, sizes=np.abs(self.weights))
+        total += objective.C * objective.data.total(sizes_of_shard, self.states, sizes=np.abs(self.weights))
         return _ROUNDINGS * np.finfo(np.float64).eps * total
 
     @property
@@ -257,7 +266,7 @@ class EvaluatedPoint:
 
     def toward(self, direction: Vector) -> Line:
         """The half-line from here; one pass over the features, and none for any value on it."""
-        return Line(self, direction, self.objective.data.keep(_scores_of_shard, weights=direction)[0])
+        return Line(self, direction, self.objective.data.keep(scores_of_shard, weights=direction)[0])
 
 
 @dataclass(frozen=True)
@@ -271,7 +280,7 @@ class Line:
     def at(self, step: float) -> PointOnLine:
         """What the objective and its slope are at a step."""
         point, objective = self.start, self.start.objective
-        told = objective.data.tell(_evaluate_along, point.states, self._along, step=step, loss=objective.loss)
+        told = objective.data.tell(evaluate_along, point.states, self._along, step=step, loss=objective.loss)
         weights = self.weights_at(step)
         value = objective.penalty.value(weights) + objective.C * sum(value for value, _ in told)
         slope = float(objective.penalty.gradient(weights) @ self.direction) + objective.C * sum(s for _, s in told)
@@ -292,150 +301,3 @@ class PointOnLine:
     step: float
     value: float
     slope: float
-
-
-@dataclass(frozen=True, slots=True)
-class ShardSums:
-    """What a shard adds to a point. The gradient may be left for later."""
-
-    value: float
-    sums: Mapping[str, float]
-    gradient: Vector | None
-
-
-@dataclass(frozen=True, slots=True)
-class ShardState:
-    """What a point knows of one shard's documents; it stays where the shard is.
-
-    Where there is no room for more than scores, the rest is found from them again when it is asked for.
-    """
-
-    loss: PairLoss
-    scores: Sequence[Vector]
-    ats: Sequence[LossAtScores] | None
-
-    def over(self, shard: Iterable[PlacedBlock]) -> Iterator[tuple[PlacedBlock, LossAtScores]]:
-        """The shard's blocks, each with the loss at its scores."""
-        for number, placed in enumerate(shard):
-            known = self.ats is not None
-            yield placed, self.ats[number] if known else placed.loss_at(self.scores[number], self.loss)  # type: ignore[index]
-
-
-# Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
-
-
-def _evaluate_shard(shard: Shard, *, weights: Vector, loss: PairLoss) -> tuple[ShardState, tuple[Any, ...]]:
-    """What is kept, and what `ShardSums` is made of: plain values, which any log of them can hold."""
-    # Out of cache a gradient is a pass of its own, and waits until it is asked for.
-    gradient = None if shard.is_spread else np.zeros(len(weights))
-    ats, told = [], []
-
-    def scores() -> Iterator[Vector]:
-        for placed in shard:
-            of_block = _finite(placed.scores(weights))
-            at = placed.loss_at(of_block, loss)
-            told.append((at.value, at.sums))
-            if shard.remembers:
-                ats.append(at)
-            if gradient is not None:
-                placed.add_transposed(at.slopes, gradient)
-            yield of_block
-
-    state = ShardState(loss, shard.kept(scores()), ats if shard.remembers else None)
-    return state, (sum(value for value, _ in told), _added([sums for _, sums in told]), gradient)
-
-
-def _evaluate_along(
-    shard: Shard, state: ShardState, along: Sequence[Vector], *, step: float, loss: PairLoss
-) -> tuple[float, float]:
-    """The loss at a step along a line, and its slope there."""
-    value = slope = 0.0
-    for number, placed in enumerate(shard.judged()):
-        change = along[number]
-        at = placed.loss_at(_finite(state.scores[number] + step * change), loss)
-        value += at.value
-        slope += float(at.slopes @ change)
-    return value, slope
-
-
-def _added(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Sums of each name, added in the order of the parts."""
-    return {name: sum(part[name] for part in parts) for name in (parts[0] if parts else ())}
-
-
-def _gradient_of_shard(shard: Shard, state: ShardState, gradient: Vector | None) -> Vector:
-    if gradient is not None:
-        return gradient
-    total = np.zeros(shard.n_features)
-    for placed, at in state.over(shard):
-        placed.add_transposed(at.slopes, total)
-    return total
-
-
-def _hessian_product_of_shard(shard: Shard, state: ShardState, *, direction: Vector) -> Vector:
-    total = np.zeros(len(direction))
-    for placed, at in state.over(shard):
-        placed.add_transposed(at.curvature.product(placed.scores(direction)), total)  # type: ignore[union-attr]
-    return total
-
-
-def _diagonal_of_shard(shard: Shard, state: ShardState) -> Vector:
-    total = np.zeros(shard.n_features)
-    for placed, at in state.over(shard):
-        placed.add_squares(at.curvature.diagonal(), total)  # type: ignore[union-attr]
-    return total
-
-
-def _finite(scores: Vector) -> Vector:
-    """The same scores, if they are numbers: an order of others means nothing."""
-    if first_beyond(scores[None, :], _LARGEST) >= 0:
-        raise left_float64("the score of a document is not finite")
-    return scores
-
-
-def _scores_of_shard(shard: Shard, *, weights: Vector) -> tuple[Sequence[Vector], None]:
-    return shard.kept(placed.scores(weights) for placed in shard), None
-
-
-def _sizes_of_shard(shard: Shard, state: ShardState, *, sizes: Vector) -> Vector:
-    total = np.zeros(len(sizes))
-    for placed, at in state.over(shard):
-        magnitudes, terms = placed.block.features.magnitudes(), np.abs(at.slopes)
-        if at.curvature is not None:
-            terms += at.curvature.diagonal() * (1.0 + magnitudes.product(sizes, np.empty(len(terms))))
-        total += magnitudes.transposed_product(terms, np.zeros(len(sizes)))
-    return total
-
-
-def _hessian_of_block(
-    scaled: tuple[QueryBlock, float], *, weights: Vector, loss: PairLoss, centred: bool
-) -> NDArray[np.float64]:
-    block, scale = scaled
-    scores = block.features.product(weights, np.empty(block.n_documents))
-    rows = _rows_of_block(block, centred)
-    return scale * (rows.T @ loss.at(scores, block).curvature.matrix_product(rows))  # type: ignore[union-attr]
-
-
-def _diagonal_of_columns(shard: Shard, state: ShardState, *, columns: Offsets, centred: bool) -> Vector:
-    total = np.zeros(len(columns))
-    for placed, at in state.over(shard):
-        block = placed.block
-        rows = _rows_of_block(block, centred, columns)
-        if centred:
-            sizes = np.diff(block.query_starts)
-            rows -= np.repeat(np.add.reduceat(rows, block.query_starts[:-1]) / sizes[:, None], sizes, axis=0)
-        total += at.curvature.diagonal() @ np.square(rows)  # type: ignore[union-attr]
-    return total
-
-
-def _rows_of_block(block: QueryBlock, centred: bool, columns: Offsets | None = None) -> NDArray[np.float64]:
-    """The rows in float64, minus the first of their query where documents are compared.
-
-    The curvature is the same for both, and that of a feature which does not vary is then exactly zero.
-    """
-    values = np.ascontiguousarray(block.features.to_dense(columns))
-    if not centred:
-        return np.array(values, dtype=np.float64)
-    rows = np.empty(values.shape)
-    subtract_first_rows(values, block.query_starts, rows)
-    return rows
