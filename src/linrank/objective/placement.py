@@ -178,7 +178,8 @@ class PlacedData:
 
     def chosen_part(self, chosen: Choices) -> PlacedData:
         """What is chosen of each shard; shards of which nothing is chosen are left out."""
-        parts = [shard.part(choice) for shard, choice in zip(self.shards, chosen, strict=True) if choice]
+        # Side by side: a part is a copy.
+        parts = [part for part in self.tell(_part_of_shard, chosen) if part is not None]
         return PlacedData(self.executor, parts, self.n_features, below_of(chosen))
 
     def _chosen(self, n_documents: int, *, thin: bool = True) -> Choices:
@@ -191,6 +192,10 @@ class PlacedData:
 
 
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
+
+
+def _part_of_shard(shard: Shard, choice: Choice | None) -> Shard | None:
+    return None if choice is None else shard.part(choice)
 
 
 def _varying_of_shard(shard: Shard, *, n_features: int, ties: bool) -> NDArray[np.bool_]:
