@@ -19,9 +19,9 @@ from linrank import (
     RegRankSVM,
     SampledPairSGD,
 )
-from linrank.estimators.base import LinearRanker
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.declaring import _entries, _sections, fixed, with_settings
+from linrank.estimators.linear_ranker import LinearRanker
 from linrank.estimators.ndcg_reduction import NDCGReduction
 
 RANKERS = sorted({method.load() for method in METHODS.values()} | {NDCGReduction, PairwiseRidgeCV, RankSVMCV}, key=str)

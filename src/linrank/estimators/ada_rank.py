@@ -17,8 +17,8 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling, fit_scaling
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker
 from linrank.estimators.declaring import with_settings
+from linrank.estimators.linear_ranker import LinearRanker
 from linrank.estimators.settings import check_limits
 from linrank.estimators.watching import watcher
 from linrank.measures import Measure, parse_measure

@@ -1,4 +1,4 @@
-"""What every ranker shares: one `fit`, scoring; and what every linear one adds to it."""
+"""What every ranker shares: one `fit`, and scoring."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import os
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from linrank.arrays import Vector
-from linrank.dataset.features import refuse_missing, scores_of
+from linrank.dataset.features import refuse_missing
 from linrank.dataset.frames import about_columns, check_columns
 from linrank.dataset.missing_rule import rule_to_remember
 from linrank.dataset.queries import Queries
@@ -29,13 +27,8 @@ from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
-from linrank.model import LinearModel, utc_now
-from linrank.named_weights import NamedWeights
 from linrank.reading.partitions import PartitionedDataset
 from linrank.reading.scan import scan
-from linrank.solvers.solution import Solution
-
-NO_PAIRS = "no query has two documents with different labels and a weight: every weight is zero."
 
 
 class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -344,83 +337,6 @@ class UnweightedRanker(Ranker, metaclass=ABCMeta):
         return super().fit(X, y, qid, group=group, query_weight=query_weight, **others)
 
 
-class LinearRanker(Ranker, metaclass=ABCMeta):
-    """A ranking function that is one weight a feature.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-    n_iter_ : int
-    """
-
-    def predict(self, X: Any) -> Vector:
-        """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset; or what
-            `linrank.scan` returns or the path of a .linrank file, which is read chunk by chunk
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-        """
-        return self._scores_by_chunks(X, lambda rows: scores_of(self._rows(rows), self.coef_))
-
-    def _importances(self) -> str:
-        return (
-            "a linear ranker has weights: weights_ by name, coef_ in order; linrank.weight_intervals(ranker, data) has "
-            "them in units that features share."
-        )
-
-    # Cached, so that a ranker that has one sets it.
-    @cached_property
-    def intercept_(self) -> float:
-        """0: a constant changes no order. For tools that read linear models, such as SHAP's `LinearExplainer`."""
-        check_is_fitted(self)
-        return 0.0
-
-    @property
-    def weights_(self) -> NamedWeights:
-        """The weights by name, the largest first; prints as a table, `weights_.to_series()` is a pandas Series."""
-        check_is_fitted(self)
-        return NamedWeights(self._names, self.coef_)
-
-    def to_model(self, **extra: Any) -> LinearModel:
-        """The trained weights as a `LinearModel`, which can be saved; `extra` overrides its fields."""
-        check_is_fitted(self)
-        fields = {
-            "feature_names": self._names,
-            "method": self.method,
-            "objective": self.objective,
-            "parameters": plain_settings(self),
-            "missing": self.missing_rule_,
-            "trained_at": utc_now(),
-            **extra,
-        }
-        return LinearModel(self.coef_, **fields)
-
-    def _learnt(self, solution: Solution) -> None:
-        """Set what every trained ranker has; Ctrl-C, which ended the training, is then heard by the caller."""
-        self.coef_ = solution.weights
-        self.objective_ = solution.value
-        self.n_iter_ = solution.iterations
-        self.history_ = solution.history
-        if solution.interrupted:
-            raise KeyboardInterrupt
-
-    def _keep(self, solution: Solution, *, unfinished: str | None) -> None:
-        """Keep what a solver found; say what the caller should know, `unfinished` if it did not converge."""
-        self.solution_ = solution
-        if np.isfinite(solution.certified_gap):
-            self.gap_ = solution.certified_gap
-        self._learnt(solution)
-        if solution.history[0].value == 0.0:
-            warnings.warn(NO_PAIRS, UserWarning, stacklevel=4)
-        if unfinished is not None and not solution.converged:
-            warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=4)
-
-
 def scanned(X: Any) -> Any:
     """The data behind a path, which is not loaded; anything else as it is."""
     return scan(X) if isinstance(X, str | os.PathLike) else X
@@ -434,16 +350,3 @@ def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:
     if len(values) != n_sets:
         raise LinrankError(f"{name} has {len(values)} entries, but eval_set has {n_sets}. Pass one for each set.")
     return list(values)
-
-
-def plain_settings(ranker: Ranker) -> dict[str, Any]:
-    """The settings that are numbers, text or None."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in ranker.get_params().items()
-        if _is_plain(value)
-    }
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | bool | np.integer | np.floating)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.estimators.base import LinearRanker, plain_settings
 from linrank.estimators.declaring import fixed, with_settings
+from linrank.estimators.linear_ranker import LinearRanker, plain_settings
 from linrank.estimators.settings import check_choice, check_limits
 from linrank.estimators.watching import Patience, watcher
 from linrank.executors.local import Threads

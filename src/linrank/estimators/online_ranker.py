@@ -8,7 +8,8 @@ from typing import Any, Self
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import LinearRanker, scanned
+from linrank.estimators.base import scanned
+from linrank.estimators.linear_ranker import LinearRanker
 from linrank.estimators.settings import check_kinds
 from linrank.reading.partitions import PartitionedDataset
 

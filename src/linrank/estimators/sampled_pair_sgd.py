@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
-from linrank.estimators.base import NO_PAIRS, LinearRanker
 from linrank.estimators.declaring import with_settings
+from linrank.estimators.linear_ranker import NO_PAIRS, LinearRanker
 from linrank.estimators.settings import check_choice, check_count, check_positive
 from linrank.estimators.watching import watcher
 from linrank.objective.registry import LOSSES

@@ -13,8 +13,8 @@ from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.estimators.ada_rank import SingleFeatures, in_any_order, repeated, signs_of
-from linrank.estimators.base import LinearRanker
 from linrank.estimators.declaring import with_settings
+from linrank.estimators.linear_ranker import LinearRanker
 from linrank.measures import parse_measure
 
 
