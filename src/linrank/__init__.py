@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from linrank.experiments.feature_path import feature_path
     from linrank.experiments.weight_intervals import weight_intervals
     from linrank.explaining import explain
+    from linrank.exporting.export import Export, export
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
     from linrank.reading.read import read
@@ -54,6 +55,7 @@ _HOMES = {
     "DaskExecutor": "executors.dask",
     "DataFormatError": "errors",
     "EGDM": "estimators.egdm",
+    "Export": "exporting.export",
     "FacRankSVM": "estimators.fac_rank_svm",
     "FenchelRank": "estimators.fenchel_rank",
     "FixedWeights": "estimators.simple_rankers",
@@ -85,6 +87,7 @@ _HOMES = {
     "compare": "experiments.compare",
     "evaluate": "measures",
     "explain": "explaining",
+    "export": "exporting.export",
     "feature_path": "experiments.feature_path",
     "make_ranking": "dataset.synthetic",
     "open_dataset": "dataset.storage",
@@ -106,6 +109,7 @@ __all__ = [
     "Comparison",
     "DaskExecutor",
     "DataFormatError",
+    "Export",
     "FacRankSVM",
     "FenchelRank",
     "FixedWeights",
@@ -137,6 +141,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "export",
     "feature_path",
     "make_ranking",
     "open_dataset",

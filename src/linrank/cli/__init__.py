@@ -24,6 +24,7 @@ VERBS = {
     "reproduce": "run five papers' tables and figures on the data you have, ours beside theirs",
     "show": "print a model: its weights by importance, its scaling, how and on what it was trained",
     "predict": "score documents with a model",
+    "export": "write a model as Solr, OpenSearch, Vespa, SQL, ONNX and others take it, with commands and tests",
     "explain": "say why documents stand where a model puts them, feature by feature",
     "demo": "make sample data, train and compare rankers on it, and write the report",
     "completion": "print a script by which the shell completes verbs, options and files",

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from linrank.cli.settings_given import setting_given
 from linrank.cli.wanted import add_wanted_options
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
@@ -99,20 +100,7 @@ def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) 
 
 
 def _setting(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
-    """NAME=VALUE, with the value of the kind that the setting's default has."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise LinrankError(f"--set {text}: write NAME=VALUE, such as l1=10.")
-    default = known[name].default if name in known else None
-    if isinstance(default, bool):
-        if value not in ("true", "false"):
-            raise LinrankError(f"--set {text}: {name} is true or false.")
-        return name, value == "true"
-    if isinstance(default, str) or (name in known and "str" in str(known[name].type)):
-        return name, value
-    if name in ("bounds", "prior"):
+    name = text.partition("=")[0]
+    if name in ("bounds", "prior") and name in known:
         raise LinrankError(f"--set {text}: use --non-negative, --bounds FILE or --prior MODEL.")
-    try:
-        return name, int(value) if isinstance(default, int) else float(value)
-    except ValueError:
-        raise LinrankError(f"--set {text}: {name} is a number.") from None
+    return setting_given(text, known)

@@ -1,0 +1,190 @@
+"""linrank export: a model as a search engine, a database or another program takes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import console, counted, dump_json, verb_parser
+from linrank.cli.data_arguments import add_data_options
+from linrank.cli.inputs import place_to_read
+from linrank.cli.outputs import STANDARD, Kind, check_files
+from linrank.cli.settings_given import setting_given
+from linrank.errors import DataFormatError, LinrankError
+from linrank.exporting.registry import TARGETS
+
+if TYPE_CHECKING:
+    from linrank.exporting.export import Export
+    from linrank.model import LinearModel
+
+_NAMED = 20
+
+
+def parser() -> ArgumentParser:
+    width = max(map(len, TARGETS))
+    targets = "\n".join(f"  {name:<{width}}  {says}" for name, (_, _, says) in TARGETS.items())
+    made = verb_parser(
+        "export",
+        "Write a model as another program takes it: scaling is folded into the weights, and features of weight 0 are\n"
+        "left out and named, since they are no longer needed. Beside the file go test vectors: inputs, and the scores\n"
+        "that the target must give them. What a target cannot express is refused.\n\n"
+        f"targets (linrank export --to TARGET --settings says what can be set of one):\n{targets}",
+        "  linrank export model.json --to solr --set model=m1 --set store=products\n"
+        "  linrank export model.json --to opensearch --data judged.txt   # and what float32 does to the order\n"
+        "  linrank export model.json --to sql --out - | psql shop",
+    )
+    made.add_argument("model", nargs="?", help="JSON file written by linrank train; - for standard input")
+    made.add_argument("--to", required=True, choices=tuple(TARGETS), metavar="TARGET", help="one of those above")
+    made.add_argument(
+        "--out", metavar="FILE", help="file to write, - for standard output (the model's name with the target's ending)"
+    )
+    made.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the target; several times"
+    )
+    made.add_argument("--settings", action="store_true", help="say what can be set of the target, and end")
+    made.add_argument(
+        "--names", metavar="FILE", help="what the target calls the features: JSON {feature: name}, for some or all"
+    )
+    made.add_argument(
+        "--shift", type=float, default=0.0, metavar="S", help="add a constant to every score; it changes no order (0)"
+    )
+    made.add_argument(
+        "--data", metavar="DATA", help="documents on which to compare the target's order with the model's"
+    )
+    made.add_argument("--json", action="store_true", help="print what was done as one JSON object")
+    add_data_options(made)
+    return made
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.exporting.registry import engine_class, engine_named
+
+    class_ = engine_class(arguments.to)
+    if arguments.settings:
+        sys.stdout.write(f"{arguments.to}: {class_.__doc__}\n")
+        return
+    if arguments.model is None:
+        raise LinrankError("give a model file to export: linrank export MODEL --to TARGET.")
+    known = {field.name: field for field in fields(class_)}
+    engine = engine_named(arguments.to, **dict(setting_given(text, known) for text in arguments.set))
+    out = arguments.out or _default_out(arguments.model, class_.ending)
+    beside = [] if out == STANDARD else [(_beside(out), _VECTORS)]
+    check_files([(out, _unchanged_export(out)), *beside], [arguments.model, arguments.names, arguments.data])
+    _export(arguments, engine, out)
+
+
+def _export(arguments: Namespace, engine: Any, out: str) -> None:
+    from linrank.cli.streams import output_for_what_is_made
+    from linrank.exporting.export import export
+    from linrank.model import LinearModel
+
+    model = LinearModel.load(place_to_read(arguments.model))
+    data = None
+    if arguments.data is not None:
+        from linrank.cli.scoring import read_to_score
+
+        data = read_to_score(arguments.data, arguments, model, by_query=True)
+    names = None if arguments.names is None else read_names(arguments.names)
+    made = export(model, engine, names=names, shift=arguments.shift, data=data)
+    if out == STANDARD:
+        if isinstance(made.content, bytes):
+            raise LinrankError(f"what {engine.title} takes is not text: name a file (--out).")
+        output_for_what_is_made().write(made.content)
+    else:
+        made.save(out)
+    if arguments.json:
+        dump_json(_record(made, out))
+    else:
+        _show(made, out, model)
+
+
+def _show(made: Export, out: str, model: LinearModel) -> None:
+    print_ = console().print
+    ranking, engine = made.ranking, made.engine
+    print_(f"{out}: {counted(len(ranking), 'weight')} for {engine.title}, which computes {engine.arithmetic.says}")
+    if out != STANDARD:
+        print_(f"{_beside(out)}: {counted(len(made.vectors.scores), 'document')} with the scores they must have")
+    if ranking.unused:
+        shown = ", ".join(ranking.unused[:_NAMED])
+        more = f" and {len(ranking.unused) - _NAMED} more (--json has all)" if len(ranking.unused) > _NAMED else ""
+        print_(f"no longer needed, {len(ranking.unused)} of {counted(model.n_features, 'feature')}: {shown}{more}")
+    for note in made.notes:
+        print_(f"note: {note}")
+    if made.order_changes is not None:
+        print_(f"order: {made.order_changes}")
+    commands = made.commands(out)
+    if commands:
+        print_(f"\n{commands}")
+
+
+def _record(made: Export, out: str) -> dict[str, Any]:
+    changes = made.order_changes
+    return {
+        "target": made.engine.name,
+        "file": None if out == STANDARD else out,
+        "vectors": None if out == STANDARD else str(_beside(out)),
+        "arithmetic": made.engine.arithmetic.says,
+        "weights": made.ranking.weight_of,
+        "shift": made.ranking.shift,
+        "missing": made.ranking.missing,
+        "unused": list(made.ranking.unused),
+        "notes": list(made.notes),
+        "order": None
+        if changes is None
+        else {"pairs": changes.pairs, "reversed": changes.reversed, "tied": changes.tied},
+        "commands": made.commands(out),
+    }
+
+
+def read_names(path: str) -> dict[str, str]:
+    """What a target calls features: a JSON object of texts."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise ValueError("a feature is named twice")
+        return dict(pairs)
+
+    try:
+        names = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=once)
+    except OSError as error:
+        raise DataFormatError(path, None, f"cannot be read: {error.strerror}. Check the path.") from None
+    except (ValueError, RecursionError) as error:
+        raise DataFormatError(path, None, f'is not JSON: {error}. Write {{"feature": "name", …}}.') from None
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise DataFormatError(path, None, 'does not name features. Write {"feature": "name", …}.')
+    return names
+
+
+def _default_out(model: str, ending: str) -> str:
+    name = "stdin" if model == STANDARD else Path(model).name
+    for known in (".json", ".model"):
+        name = name.removesuffix(known)
+    return f"{name}.{ending}"
+
+
+def _beside(out: str) -> Path:
+    # As `linrank.exporting.export` has it, which is not loaded to check a command line.
+    place = Path(out)
+    return place.with_name(place.name + ".vectors.json")
+
+
+_VECTORS = Kind("test vectors of linrank's", lambda start, _: b'"linrank-vectors"' in start[:200])
+
+
+def _unchanged_export(out: str) -> Kind:
+    """A file that its test vectors say is as it was exported: nothing of the user's is in it."""
+
+    def is_one(*_: bytes) -> bool:
+        try:
+            vectors = json.loads(_beside(out).read_text(encoding="utf-8"))
+            recorded = vectors["file_sha256"]
+            return bool(recorded == hashlib.sha256(Path(out).read_bytes()).hexdigest())
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return False
+
+    return Kind("as linrank export wrote it", is_one)

@@ -1,0 +1,29 @@
+"""--set NAME=VALUE: a setting by its name, with a value of the setting's own kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from linrank.errors import LinrankError
+
+
+def setting_given(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
+    """NAME=VALUE, with the value of the kind that the setting, a field of a dataclass, has."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise LinrankError(f"--set {text}: write NAME=VALUE, such as l1=10.")
+    if name not in known:
+        # Whoever has the settings says which ones there are.
+        return name, value
+    default = known[name].default
+    if isinstance(default, bool):
+        if value not in ("true", "false"):
+            raise LinrankError(f"--set {text}: {name} is true or false.")
+        return name, value == "true"
+    if isinstance(default, str) or "str" in str(known[name].type):
+        return name, value
+    try:
+        return name, int(value) if isinstance(default, int) else float(value)
+    except ValueError:
+        raise LinrankError(f"--set {text}: {name} is a number.") from None

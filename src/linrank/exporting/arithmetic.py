@@ -1,0 +1,65 @@
+"""How a target adds up a score: which numbers it rounds, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linrank.exporting.weighted_sum import WeightedSum
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """A way of computing a weighted sum.
+
+    Attributes
+    ----------
+    says : in words
+    scores : the scores of rows of features, one column a feature of the sum, to the bit where `is_exact`
+    is_exact : whether every program that computes this way has the same bits
+    largest : the largest weight it can hold
+    smallest : the smallest one, by size, that it keeps in full
+    """
+
+    says: str
+    scores: Callable[[WeightedSum, Any], Any]
+    is_exact: bool
+    largest: float
+    smallest: float
+
+
+def _running_sum(ranking: WeightedSum, rows: Any, kind: type) -> Any:
+    weights: Any = ranking.weights.astype(kind)
+    values: Any = np.asarray(rows).astype(kind)
+    scores: Any = np.zeros(len(values), dtype=kind)
+    for column, weight in enumerate(weights):
+        scores += weight * values[:, column]
+    return scores + kind(ranking.shift) if ranking.shift else scores
+
+
+def _float32(ranking: WeightedSum, rows: Any) -> Any:
+    # What overflows here overflows there: the caller looks.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _running_sum(ranking, rows, np.float32)
+
+
+def _double(ranking: WeightedSum, rows: Any) -> Any:
+    return _running_sum(ranking, rows, np.float64)
+
+
+def _rounded_double(ranking: WeightedSum, rows: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return _double(ranking, rows).astype(np.float32)
+
+
+_FLOAT32, _FLOAT64 = np.finfo(np.float32), np.finfo(np.float64)
+_AS_FLOAT32 = (float(_FLOAT32.max), float(_FLOAT32.tiny))
+_AS_FLOAT64 = (float(_FLOAT64.max), float(_FLOAT64.tiny))
+
+FLOAT32 = Arithmetic("a float32 running sum, in the order of the features", _float32, True, *_AS_FLOAT32)
+FLOAT32_ANY_ORDER = Arithmetic("a float32 sum, in an order of its own", _float32, False, *_AS_FLOAT32)
+DOUBLE = Arithmetic("a double running sum, in the order of the features", _double, True, *_AS_FLOAT64)
+ROUNDED_DOUBLE = Arithmetic("a double running sum that is rounded to float32", _rounded_double, True, *_AS_FLOAT64)

@@ -1,0 +1,119 @@
+"""Engine: what a target accepts, how it computes a score, and what it is given."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeAlias
+
+from linrank.errors import LinrankError
+from linrank.exporting.arithmetic import Arithmetic
+from linrank.exporting.weighted_sum import WeightedSum
+
+# What is wrong with a feature's name, and the remedy; None where nothing is.
+ProblemWithName: TypeAlias = Callable[[str], str | None]
+
+
+def printable(name: str) -> str | None:
+    """Of a name that a target takes as text: it must say something, in characters that can be seen."""
+    if not name or name != name.strip():
+        return "is empty, or begins or ends with a blank"
+    return None if name.isprintable() else "has characters that cannot be printed"
+
+
+@dataclass(frozen=True)
+class Accepts:
+    """What a target takes.
+
+    Attributes
+    ----------
+    negative_scores : whether a document's score may be negative
+    shift : whether a constant can be added to the score
+    most_features : how many features a model may have
+    problem_with_name : what is wrong with a name, or None
+    why : where the limit of features comes from, and what to do
+    """
+
+    negative_scores: bool = True
+    shift: bool = True
+    most_features: int | None = None
+    problem_with_name: ProblemWithName = printable
+    why: str = "Train a sparser model: linrank path."
+
+
+class Engine(Protocol):
+    """A target, as a value: a frozen dataclass whose fields are what a user may set of it.
+
+    The class says what every model for the target has in common: the name it is asked for by, its title, the ending of
+    its file, what it accepts, its arithmetic and what `tests/engines` runs its exports in ("" where that is only the
+    documented arithmetic).
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    ending: ClassVar[str]
+    accepts: ClassVar[Accepts]
+    arithmetic: ClassVar[Arithmetic]
+    run_by: ClassVar[str]
+
+    def prepare(self, ranking: WeightedSum) -> WeightedSum:
+        """The sum as the target computes it, such as with a constant feature in the place of the shift."""
+        ...
+
+    def write(self, ranking: WeightedSum) -> str | bytes:
+        """The file."""
+        ...
+
+    def commands(self, ranking: WeightedSum, file: str) -> str:
+        """What to type to install the file and to use it; empty where a file is all there is."""
+        ...
+
+    def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
+        """What was assumed of the target."""
+        ...
+
+
+@dataclass(frozen=True)
+class Target:
+    """What most engines share: the sum is taken as it is, nothing is to be typed and nothing was assumed."""
+
+    def prepare(self, ranking: WeightedSum) -> WeightedSum:
+        return ranking
+
+    def commands(self, ranking: WeightedSum, file: str) -> str:  # noqa: ARG002 - one signature for every engine
+        return ""
+
+    def notes(self, ranking: WeightedSum) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+
+def check(engine: Engine, ranking: WeightedSum) -> None:
+    """Refuse what the engine cannot express, with the remedy."""
+    accepts, arithmetic = engine.accepts, engine.arithmetic
+    if ranking.shift and not accepts.shift:
+        raise LinrankError(f"{engine.title} has no place for a constant. Leave the shift out: it changes no order.")
+    if abs(ranking.shift) > arithmetic.largest:
+        raise LinrankError(f"shift {ranking.shift:g}: {engine.title} cannot hold it. Choose a smaller one.")
+    if accepts.most_features is not None and len(ranking) > accepts.most_features:
+        raise LinrankError(
+            f"{engine.title} takes at most {accepts.most_features:,} features, and {len(ranking):,} have a weight. "
+            f"{accepts.why}"
+        )
+    for name, weight in ranking.weight_of.items():
+        problem = accepts.problem_with_name(name)
+        if problem is not None:
+            raise LinrankError(
+                f"{engine.title} cannot take the feature name {name!r}: it {problem}. Say what the engine calls it: "
+                "names={…}, or --names FILE."
+            )
+        if not arithmetic.smallest <= abs(weight) <= arithmetic.largest:
+            raise LinrankError(
+                f"the weight of feature {name!r} on unscaled values is {weight:g}, which {engine.title} cannot hold"
+                f": it computes {arithmetic.says}. Give the feature in other units, and train again."
+            )
+
+
+def curl(*words: str) -> str:
+    """A command line that fails where the server refuses, its words written as a shell needs them."""
+    return shlex.join(["curl", "-fsS", *words])
