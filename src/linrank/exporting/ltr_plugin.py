@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import ClassVar
+from urllib.parse import quote
 
+from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import FLOAT32, Arithmetic
 from linrank.exporting.engine import Accepts, Target, curl
 from linrank.exporting.weighted_sum import WeightedSum
@@ -24,6 +26,7 @@ class ElasticsearchLTR(Target):
     url : of the server
     index : that is searched
     constant : the name of the feature that is always 1, where there is a shift
+    max_clauses : what indices.query.bool.max_clause_count is on the server: a feature is at least one clause
     """
 
     name: ClassVar[str] = "elasticsearch"
@@ -38,9 +41,16 @@ class ElasticsearchLTR(Target):
     url: str = "http://localhost:9200"
     index: str = "products"
     constant: str = "linrank_constant"
+    max_clauses: int = 1024
 
     def prepare(self, ranking: WeightedSum) -> WeightedSum:
-        return ranking.with_constant(self.constant)
+        prepared = ranking.with_constant(self.constant)
+        if len(prepared) > self.max_clauses:
+            raise LinrankError(
+                f"{len(prepared):,} features are as many clauses, and a query may have {self.max_clauses:,}. Train a "
+                "sparser model (linrank path), or raise indices.query.bool.max_clause_count there and max_clauses here."
+            )
+        return prepared
 
     def write(self, ranking: WeightedSum) -> str:
         # The definition is JSON inside a text: the plugin parses it later.
@@ -49,7 +59,7 @@ class ElasticsearchLTR(Target):
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
     def commands(self, ranking: WeightedSum, file: str) -> str:
-        features = f"{self.url}/_ltr/_featureset/{self.featureset}"
+        features = f"{self.url}/_ltr/_featureset/{quote(self.featureset, safe='')}"
         lines = []
         if self.constant in ranking.names:
             constant = {"name": self.constant, "params": [], "template": {"match_all": {}}}
@@ -61,8 +71,9 @@ class ElasticsearchLTR(Target):
         rescored = {"window_size": 100, "query": {**model, "query_weight": 0, "rescore_query_weight": 1}}
         search = json.dumps({"query": {"match_all": {}}, "rescore": rescored})
         lines += [
-            "# the model; one of the same name must be deleted first",
-            curl("-X", "DELETE", f"{self.url}/_ltr/_model/{self.model}"),
+            "# if there is a model of this name already, which cannot be replaced",
+            curl("-X", "DELETE", f"{self.url}/_ltr/_model/{quote(self.model, safe='')}"),
+            "# the model, which keeps a copy of the feature set",
             curl("-X", "POST", f"{features}/_createmodel", *_AS_JSON, "--data-binary", f"@{file}"),
             "# the first 100 hits by the model; query and params as your features need them",
             curl(f"{self.url}/{self.index}/_search", *_AS_JSON, "-d", search),
@@ -70,11 +81,16 @@ class ElasticsearchLTR(Target):
         return "\n".join(lines)
 
     def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
-        computed = f"every feature of set {self.featureset!r} is computed, with a weight or not"
-        return (
+        named = repr(self.featureset)
+        notes = [
             f"a feature that a document lacks counts as 0; the model counts a missing value as {ranking.missing:g}",
-            f"{computed}: to save those that are not needed, make a set without them",
-        )
+            f"every feature of set {named} is computed, with a weight or not: to save some, make a set without them",
+            f"the sum is in the order of set {named}: where that is not the order here, last digits may differ",
+        ]
+        if self.constant not in ranking.names:
+            beyond = "hits beyond the window score 0 and would stand above those with a negative score"
+            notes.append(f"{beyond}: rescore all hits, or give a shift")
+        return tuple(notes)
 
 
 @dataclass(frozen=True)

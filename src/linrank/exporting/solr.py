@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import ClassVar
+from urllib.parse import quote
 
 from linrank.exporting.arithmetic import FLOAT32, Arithmetic
 from linrank.exporting.engine import Accepts, Target, curl
@@ -63,14 +64,12 @@ class Solr(Target):
                 "# the feature that carries the shift, once",
                 curl("-X", "PUT", f"{at}/schema/feature-store", *as_json, "-d", json.dumps([feature])),
             ]
-        asked = (
-            "q=*:*",
-            f"rq={{!ltr model={self.model} reRankDocs=100}}",
-            f"fl=id,score,[features store={self.store}]",
-        )
+        model, store = (name.replace("\\", "\\\\").replace("'", "\\'") for name in (self.model, self.store))
+        asked = ("q=*:*", f"rq={{!ltr model='{model}' reRankDocs=100}}", f"fl=id,score,[features store='{store}']")
         lines += [
-            "# the model; one of the same name must be deleted first",
-            curl("-X", "DELETE", f"{at}/schema/model-store/{self.model}"),
+            "# if there is a model of this name already, which cannot be replaced",
+            curl("-X", "DELETE", f"{at}/schema/model-store/{quote(self.model, safe='')}"),
+            "# the model",
             curl("-X", "PUT", f"{at}/schema/model-store", *as_json, "--data-binary", f"@{file}"),
             "# the first 100 hits by the model, with their features; q and efi.* as your features need them",
             curl(f"{at}/select", *(word for parameter in asked for word in ("--data-urlencode", parameter))),
@@ -79,4 +78,8 @@ class Solr(Target):
 
     def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
         counts = f"the model counts a missing value as {ranking.missing:g}"
-        return (f"a feature that a document lacks counts as its default in the store, 0 unless set; {counts}",)
+        notes = [f"a feature that a document lacks counts as its default in the store, 0 unless set; {counts}"]
+        mixed = next((name for name in ranking.names if set(",=") & set(name)), None)
+        if mixed is not None:
+            notes.append(f"Solr's feature log cannot be read back for sure, since {mixed!r} has a comma or = in it")
+        return tuple(notes)
