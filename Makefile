@@ -6,16 +6,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # xdist's workers each hold a copy of numpy and numba: two are enough, and the same everywhere.
 JOBS ?= 2
 
-.PHONY: demo test check bench docs format clean help
+.PHONY: demo test test-engines check bench docs format clean help
 
 help:  ## say what each target does
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.installed  ## rankers trained and compared on sample data, with a report: demo/comparison/report.html
 	$(BIN)/linrank demo --out demo
 
 test: $(VENV)/.dev $(VENV)/.browser  ## all tests, the report's in Chromium where it can be installed
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetched into .cache: some 270 MB the first time
+	$(BIN)/python -m pytest tests/engines
 
 check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff check .
@@ -36,7 +39,7 @@ format: $(VENV)/.dev  ## rewrite the code in the house style
 	$(BIN)/ruff format .
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "linrank needs Python 3.11 or later: make PYTHON=python3.12 …")'
@@ -57,6 +60,10 @@ $(VENV)/.browser: | $(BIN)/python
 	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } \
 	  || { sudo -n apt-get update -qq && sudo -n apt-get install -y -qq chromium chromium-driver; } \
 	  || echo 'no Chromium with chromedriver: the tests of the page in a browser are skipped'
+	touch $@
+
+$(VENV)/.engines: $(VENV)/.dev
+	$(PIP) install --quiet -c constraints.txt --group engines
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
