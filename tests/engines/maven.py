@@ -20,8 +20,12 @@ class UnreachableError(Exception):
 def fetch_locked(lock: str) -> list[Path]:
     """The files of `locks/<lock>.txt`, in its order; those the cache has are not asked for again."""
     lines = [line.split() for line in (LOCKS / f"{lock}.txt").read_text().splitlines() if not line.startswith("#")]
-    with ThreadPoolExecutor(8) as pool:
+    pool = ThreadPoolExecutor(8)
+    try:
         return list(pool.map(lambda line: fetch(line[1], sha256=line[0]), lines))
+    finally:
+        # Where one file cannot be had, the others are not waited for.
+        pool.shutdown(cancel_futures=True)
 
 
 def fetch(path: str, *, sha256: str) -> Path:
@@ -43,7 +47,7 @@ def read(path: str) -> bytes:
     """The content of a file of the index, asked for three times: one dropped connection is no absence."""
     for attempts_left in (2, 1, 0):
         try:
-            with urllib.request.urlopen(f"{INDEX}/{path}", timeout=60) as response:
+            with urllib.request.urlopen(f"{INDEX}/{path}", timeout=20) as response:
                 return response.read()
         except urllib.error.HTTPError as error:
             if error.code < 500 or not attempts_left:

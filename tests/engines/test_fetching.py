@@ -39,6 +39,16 @@ def test_a_file_with_another_sum_is_refused_and_not_kept(index):
     assert not list(maven.CACHE.rglob("*.*"))
 
 
+def test_what_a_lock_lists_comes_in_its_order_or_not_at_all(index, tmp_path, monkeypatch):
+    monkeypatch.setattr(maven, "LOCKS", tmp_path)
+    (index / "second.jar").write_bytes(b"content")
+    (tmp_path / "both.txt").write_text(f"# two files\n{CONTENT} second.jar\n{CONTENT} file.jar\n")
+    assert [file.name for file in maven.fetch_locked("both")] == ["second.jar", "file.jar"]
+    (tmp_path / "more.txt").write_text(f"{CONTENT} file.jar\n{CONTENT} third.jar\n")
+    with pytest.raises(maven.UnreachableError, match=r"third\.jar"):
+        maven.fetch_locked("more")
+
+
 def test_an_index_without_the_file_is_named(index):
     with pytest.raises(maven.UnreachableError, match=r"index/nothing\.jar"):
         maven.fetch("nothing.jar", sha256=CONTENT)
