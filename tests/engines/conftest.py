@@ -60,12 +60,15 @@ def vespa():
         yield compiler
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    item.log_starts = {name: engine.log.stat().st_size for name, engine in RUNNING.items()}
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """With a failed test comes what its engines logged during it."""
     report = yield
-    if call.when == "setup":
-        item.log_starts = {name: engine.log.stat().st_size for name, engine in RUNNING.items()}
     if report.failed:
         for name, engine in RUNNING.items():
             report.sections.append((f"log of {name}", engine.tail(item.log_starts.get(name, 0))))

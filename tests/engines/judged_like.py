@@ -22,6 +22,14 @@ def running_sums(values: np.ndarray, weights: list[float]) -> np.ndarray:
     return sums
 
 
+# What both plugins make of a value before its weight, in float32: as (x - from) / by.
+NORMALIZERS = {"standard": (1.1, 0.7), "min-max": (1.5, 4.0)}
+
+
+def normalized(values: np.ndarray, start: float, by: float) -> np.ndarray:
+    return (values - np.float32(start)) / np.float32(by)
+
+
 def assert_same_ranking(scores: dict[str, float], expected: np.ndarray) -> None:
     """An engine's scores are the expected ones to the bit, and it lists them from the highest."""
     assert {int(key): np.float32(score) for key, score in scores.items()} == dict(enumerate(expected))

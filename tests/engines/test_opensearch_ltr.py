@@ -5,7 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from engines.judged_like import NAMES, WEIGHTS, assert_same_ranking, documents, running_sums
+from engines.judged_like import (
+    NAMES,
+    NORMALIZERS,
+    WEIGHTS,
+    assert_same_ranking,
+    documents,
+    normalized,
+    running_sums,
+)
 from engines.opensearch import rescore
 from engines.server import RefusedError
 
@@ -26,8 +34,8 @@ def create_features(opensearch, name: str, templates: dict[str, dict]) -> None:
     opensearch.put(f"/_ltr/_featureset/{name}", {"featureset": {"features": features}})
 
 
-def create_model(opensearch, features: str, name: str, weights: dict[str, float]) -> None:
-    model = {"type": "model/linear", "definition": json.dumps(weights)}
+def create_model(opensearch, features: str, name: str, weights: dict[str, float], **more) -> None:
+    model = {"type": "model/linear", "definition": json.dumps(weights)} | more
     opensearch.post(f"/_ltr/_featureset/{features}/_createmodel", {"model": {"name": name, "model": model}})
 
 
@@ -61,6 +69,24 @@ def test_the_sum_goes_in_the_order_of_the_feature_set_whatever_the_models(engine
 def test_a_feature_without_a_weight_weighs_nothing(engine):
     create_model(engine, "judged", "some", {NAMES[3]: 2.0})
     assert_same_ranking(engine.rerank("judged", "some"), running_sums(VALUES[:, 3:4], [2.0]))
+
+
+@pytest.mark.parametrize("kind", NORMALIZERS)
+def test_a_normalizer_comes_before_the_weight_where_there_is_no_value_too(engine, kind):
+    start, by = NORMALIZERS[kind]
+    normalizer = {
+        "standard": {"standard": {"mean": start, "standard_deviation": by}},
+        "min-max": {"min_max": {"minimum": start, "maximum": start + by}},
+    }[kind]
+    create_features(engine, kind, {NAMES[1]: field_value(FIELDS[1])})
+    create_model(engine, kind, kind, {NAMES[1]: 0.3}, feature_normalizers={NAMES[1]: normalizer})
+    assert_same_ranking(engine.rerank("judged", kind), running_sums(normalized(VALUES[:, 1:2], start, by), [0.3]))
+
+
+def test_a_ranklib_model_counts_features_from_1(engine):
+    model = {"type": "model/ranklib", "definition": "## Coordinate Ascent\n1:0 2:2.5 3:0 4:0 5:0 6:0 7:0 8:0"}
+    engine.post("/_ltr/_featureset/judged/_createmodel", {"model": {"name": "ranklib", "model": model}})
+    assert_same_ranking(engine.rerank("judged", "ranklib"), running_sums(VALUES[:, 1:2], [2.5]))
 
 
 def test_negative_scores_fall_below_documents_outside_the_window(engine):

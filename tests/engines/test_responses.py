@@ -1,6 +1,8 @@
 """The responses in responses/, for tests of log readers that run without an engine, are what the engines answer.
 
-LINRANK_SAVE_RESPONSES=1 writes them anew.
+LINRANK_SAVE_RESPONSES=1 writes them anew. OpenSearch's were saved from 3.6.0 with a plugin built from the source of its
+3.6 branch. `solr-9.10-features-sparse.json` is what Solr 9.10.1, its module built from source too, answered to the same
+requests as 8.11.4: from 9.10 on the sparse form leaves out every feature that is 0, and a document may have none.
 """
 
 import json

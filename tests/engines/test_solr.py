@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from engines.judged_like import NAMES, WEIGHTS, assert_same_ranking, documents, running_sums
+from engines.judged_like import (
+    NAMES,
+    NORMALIZERS,
+    WEIGHTS,
+    assert_same_ranking,
+    documents,
+    normalized,
+    running_sums,
+)
 from engines.server import RefusedError
 
 FEATURE = "org.apache.solr.ltr.feature."
@@ -56,6 +64,19 @@ def test_the_sum_goes_in_the_order_of_the_models_features(solr, core):
     expected = running_sums(VALUES[:, ::-1], WEIGHTS[::-1])
     assert np.any(expected != running_sums(VALUES, WEIGHTS))
     assert_same_ranking(solr.rerank(core, "backwards"), expected)
+
+
+@pytest.mark.parametrize("kind", NORMALIZERS)
+def test_a_normalizer_comes_before_the_weight_where_there_is_no_value_too(solr, core, kind):
+    start, by = NORMALIZERS[kind]
+    norm = {
+        "standard": {"class": "StandardNormalizer", "params": {"avg": str(start), "std": str(by)}},
+        "min-max": {"class": "MinMaxNormalizer", "params": {"min": str(start), "max": str(start + by)}},
+    }[kind]
+    norm |= {"class": f"org.apache.solr.ltr.norm.{norm['class']}"}
+    model = linear_model("judged", kind, {NAMES[1]: 0.3}) | {"features": [{"name": NAMES[1], "norm": norm}]}
+    solr.put(core, "/schema/model-store", model)
+    assert_same_ranking(solr.rerank(core, kind), running_sums(normalized(VALUES[:, 1:2], start, by), [0.3]))
 
 
 def test_reranked_documents_stay_above_the_others_with_negative_scores_too(solr, core):
