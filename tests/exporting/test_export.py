@@ -33,7 +33,9 @@ def some_data(n_rows=60) -> RankingDataset:
 
 @EVERY
 def test_the_vectors_have_the_models_order(target):
-    made = export(a_model(), target, data=(data := some_data()))
+    # Lifted where the target refuses negative scores, which this data has.
+    shift = 0.0 if engine_class(target).accepts.negative_scores else 32.0
+    made = export(a_model(), target, data=(data := some_data()), shift=shift)
     rows = np.asarray(data.features[:8])
     expected = a_model().predict(rows)
     scores = made.vectors.scores.astype(float)
@@ -48,7 +50,8 @@ def test_features_of_weight_zero_are_left_out_and_named(target):
     made = export(a_model(), target)
     assert made.ranking.unused == ("clicks",)
     assert made.ranking.names == ("title_bm25", "age", "price")
-    assert b"clicks" not in (made.content if isinstance(made.content, bytes) else made.content.encode())
+    if not made.engine.has_every_feature:
+        assert b"clicks" not in (made.content if isinstance(made.content, bytes) else made.content.encode())
 
 
 @EVERY

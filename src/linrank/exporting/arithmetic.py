@@ -31,28 +31,39 @@ class Arithmetic:
     smallest: float
 
 
-def _running_sum(ranking: WeightedSum, rows: Any, kind: type) -> Any:
-    weights: Any = ranking.weights.astype(kind)
-    values: Any = np.asarray(rows).astype(kind)
-    scores: Any = np.zeros(len(values), dtype=kind)
-    for column, weight in enumerate(weights):
-        scores += weight * values[:, column]
-    return scores + kind(ranking.shift) if ranking.shift else scores
+def _running_sum(weights: Any, shift: Any, values: Any) -> Any:
+    scores: Any = np.zeros(len(values), dtype=weights.dtype)
+    # What overflows here overflows there: the caller looks.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column, weight in enumerate(weights):
+            scores += weight * values[:, column]
+        return scores + shift if shift else scores
+
+
+def _rounded(numbers: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return np.asarray(numbers).astype(np.float32)
 
 
 def _float32(ranking: WeightedSum, rows: Any) -> Any:
-    # What overflows here overflows there: the caller looks.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _running_sum(ranking, rows, np.float32)
+    return _running_sum(_rounded(ranking.weights), np.float32(ranking.shift), _rounded(rows))
 
 
 def _double(ranking: WeightedSum, rows: Any) -> Any:
-    return _running_sum(ranking, rows, np.float64)
+    return _running_sum(ranking.weights, ranking.shift, np.asarray(rows, dtype=np.float64))
+
+
+def _double_of_rounded_values(ranking: WeightedSum, rows: Any) -> Any:
+    return _double(ranking, _rounded(rows))
 
 
 def _rounded_double(ranking: WeightedSum, rows: Any) -> Any:
-    with np.errstate(over="ignore"):
-        return _double(ranking, rows).astype(np.float32)
+    return _rounded(_double(ranking, rows))
+
+
+def _rounded_double_of_rounded_weights(ranking: WeightedSum, rows: Any) -> Any:
+    weights, shift = _rounded(ranking.weights).astype(np.float64), float(np.float32(ranking.shift))
+    return _rounded(_running_sum(weights, shift, np.asarray(rows, dtype=np.float64)))
 
 
 _FLOAT32, _FLOAT64 = np.finfo(np.float32), np.finfo(np.float64)
@@ -62,4 +73,14 @@ _AS_FLOAT64 = (float(_FLOAT64.max), float(_FLOAT64.tiny))
 FLOAT32 = Arithmetic("a float32 running sum, in the order of the features", _float32, True, *_AS_FLOAT32)
 FLOAT32_ANY_ORDER = Arithmetic("a float32 sum, in an order of its own", _float32, False, *_AS_FLOAT32)
 DOUBLE = Arithmetic("a double running sum, in the order of the features", _double, True, *_AS_FLOAT64)
+DOUBLE_ANY_ORDER = Arithmetic("a double sum, in an order of its own", _double, False, *_AS_FLOAT64)
+DOUBLE_OF_FLOAT32 = Arithmetic(
+    "a double running sum over values that are rounded to float32", _double_of_rounded_values, True, *_AS_FLOAT64
+)
 ROUNDED_DOUBLE = Arithmetic("a double running sum that is rounded to float32", _rounded_double, True, *_AS_FLOAT64)
+ROUNDED_DOUBLE_OF_FLOAT32_WEIGHTS = Arithmetic(
+    "a double running sum with float32 weights that is rounded to float32",
+    _rounded_double_of_rounded_weights,
+    True,
+    *_AS_FLOAT32,
+)

@@ -46,8 +46,8 @@ class Engine(Protocol):
     """A target, as a value: a frozen dataclass whose fields are what a user may set of it.
 
     The class says what every model for the target has in common: the name it is asked for by, its title, the ending of
-    its file, what it accepts, its arithmetic and what `tests/engines` runs its exports in ("" where that is only the
-    documented arithmetic).
+    its file, what it accepts, its arithmetic, whether its file has every feature of the model, those of weight 0 too,
+    and what `tests/engines` runs its exports in ("" where that is only the documented arithmetic).
     """
 
     name: ClassVar[str]
@@ -55,6 +55,7 @@ class Engine(Protocol):
     ending: ClassVar[str]
     accepts: ClassVar[Accepts]
     arithmetic: ClassVar[Arithmetic]
+    has_every_feature: ClassVar[bool]
     run_by: ClassVar[str]
 
     def prepare(self, ranking: WeightedSum) -> WeightedSum:
@@ -77,6 +78,8 @@ class Engine(Protocol):
 @dataclass(frozen=True)
 class Target:
     """What most engines share: the sum is taken as it is, nothing is to be typed and nothing was assumed."""
+
+    has_every_feature: ClassVar[bool] = False
 
     def prepare(self, ranking: WeightedSum) -> WeightedSum:
         return ranking
@@ -103,15 +106,20 @@ def check(engine: Engine, ranking: WeightedSum) -> None:
     for name, weight in ranking.weight_of.items():
         problem = accepts.problem_with_name(name)
         if problem is not None:
-            raise LinrankError(
-                f"{engine.title} cannot take the feature name {name!r}: it {problem}. Say what the engine calls it: "
-                "names={…}, or --names FILE."
-            )
+            raise unusable_name(engine.title, name, problem)
         if not arithmetic.smallest <= abs(weight) <= arithmetic.largest:
             raise LinrankError(
                 f"the weight of feature {name!r} on unscaled values is {weight:g}, which {engine.title} cannot hold"
                 f": it computes {arithmetic.says}. Give the feature in other units, and train again."
             )
+
+
+def unusable_name(title: str, name: str, problem: str) -> LinrankError:
+    """What to raise where a feature's name is of no use to an engine."""
+    return LinrankError(
+        f"{title} cannot take the feature name {name!r}: it {problem}. Say what the engine calls it: names={{…}}, or "
+        "--names FILE."
+    )
 
 
 def curl(*words: str) -> str:

@@ -1,0 +1,40 @@
+"""ONNX: the graph, and its library where that is not installed."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from linrank import LinearModel, export
+from linrank.errors import MissingDependencyError
+from ranked_letor import AWKWARD
+
+MODEL = LinearModel(np.array([0.5, 0.0, -2.0]), ("price", "age", "a, b"), missing=3.0)
+
+
+def test_the_graph_is_one_product():
+    onnx = pytest.importorskip("onnx")
+    graph = onnx.load_from_string(export(MODEL, "onnx").content)
+    assert [node.op_type for node in graph.graph.node] == ["MatMul"]
+    assert [node.op_type for node in onnx.load_from_string(export(MODEL, "onnx", shift=1.0).content).graph.node] == [
+        "MatMul",
+        "Add",
+    ]
+    facts = {fact.key: fact.value for fact in graph.metadata_props}
+    assert facts == {"features": '["price", "a, b"]', "missing": "3.0"}
+    assert "price, a, b" in graph.doc_string
+    assert [(each.domain, each.version) for each in graph.opset_import] == [("", 13)]
+
+
+def test_names_are_kept_whatever_is_in_them():
+    onnx = pytest.importorskip("onnx")
+    model = LinearModel(np.arange(1.0, len(AWKWARD) + 1), AWKWARD)
+    facts = {fact.key: fact.value for fact in onnx.load_from_string(export(model, "onnx").content).metadata_props}
+    assert tuple(json.loads(facts["features"])) == AWKWARD
+
+
+def test_where_onnx_is_not_installed_its_name_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingDependencyError, match=r"needs onnx, .* pip install 'linrank\[onnx\]'"):
+        export(MODEL, "onnx")
