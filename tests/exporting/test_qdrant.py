@@ -9,12 +9,13 @@ from linrank import LinearModel, LinrankError, export
 
 
 def test_the_request_is_this():
-    made = export(LinearModel(np.array([0.5, -2.0]), ("price", "$score"), missing=3.0), "qdrant", shift=1.0)
+    model = LinearModel(np.array([0.5, 4.0, -2.0]), ("price", "a.b", "$score"), missing=3.0)
+    made = export(model, "qdrant", shift=1.0)
     assert json.loads(made.content) == {
         "prefetch": {"limit": 100},
         "query": {
-            "formula": {"sum": [{"mult": [0.5, '"price"']}, {"mult": [-2.0, "$score"]}, 1.0]},
-            "defaults": {'"price"': 3.0},
+            "formula": {"sum": [{"mult": [0.5, "price"]}, {"mult": [4.0, '"a.b"']}, {"mult": [-2.0, "$score"]}, 1.0]},
+            "defaults": {"price": 3.0, '"a.b"': 3.0},
         },
         "limit": 100,
     }

@@ -36,7 +36,7 @@ def parser() -> ArgumentParser:
         f"targets (linrank export --to TARGET --settings says what can be set of one):\n{targets}",
         "  linrank export model.json --to solr --set model=m1 --set store=products\n"
         "  linrank export model.json --to opensearch --data judged.txt   # and what float32 does to the order\n"
-        "  linrank export model.json --to sql --out - | psql shop",
+        "  linrank export model.json --to sql --set table=products   # an expression to ORDER BY",
     )
     made.add_argument("model", nargs="?", help="JSON file written by linrank train; - for standard input")
     made.add_argument("--to", required=True, choices=tuple(TARGETS), metavar="TARGET", help="one of those above")

@@ -13,6 +13,7 @@ from linrank.exporting.engine import Accepts, Target, curl, printable, unusable_
 from linrank.exporting.weighted_sum import WeightedSum
 
 _SCORE = re.compile(r"\$score(\[[0-9]+\])?")
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _KEY = r'(?:[\w-]+|"[^"\\]+")'
 _PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[[0-9]+\])*")
 
@@ -69,7 +70,7 @@ class Qdrant(Target):
             return name
         if '"' in name:
             raise unusable_name(self.title, name, "has a quotation mark, which no key of a formula can have")
-        return f'"{name}"'
+        return name if _PLAIN.fullmatch(name) else f'"{name}"'
 
     def commands(self, ranking: WeightedSum, file: str) -> str:  # noqa: ARG002 - one signature for every engine
         at = f"{self.url}/collections/{self.collection}/points/query"

@@ -102,7 +102,7 @@ class SQL(Target):
     def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
         return (
             f"NULL counts as {ranking.missing:g}; a NaN in a column puts its row first: store NULL in its place",
-            "the expression is one line of a query: ORDER BY … DESC, or SELECT … AS score",
+            "the file is an expression, to stand after ORDER BY or before AS score; it is no statement of its own",
         )
 
 

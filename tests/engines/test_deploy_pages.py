@@ -1,0 +1,137 @@
+"""What the pages on deployment say is done as it stands, from the first line to the last."""
+
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "deploy"
+COLUMNS = ("bm25_title", "popularity", "age_days", "price")
+# For where there is no program of SQLite's.
+SQLITE = """\
+import csv, sqlite3, sys
+*options, database, query = sys.argv[1:]
+with sqlite3.connect(database) as connection:
+    found = connection.execute(query)
+    if "-header" in options:
+        csv.writer(sys.stdout).writerow(column[0] for column in found.description)
+    csv.writer(sys.stdout, delimiter="," if "-csv" in options else "|").writerows(found)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where a reader stands: judged.csv is there, and `linrank` and `python` can be called."""
+    rows = judged_rows()
+    lines = [",".join(("qid", "label", *COLUMNS)), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "judged.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "bin").mkdir()
+    add_program(tmp_path, "linrank", f'exec "{sys.executable}" -W error -m linrank "$@"')
+    add_program(tmp_path, "python", f'exec "{sys.executable}" "$@"')
+    return tmp_path
+
+
+def judged_rows():
+    rng = random.Random(1)
+    for query in range(40):
+        for _ in range(8):
+            row = [rng.uniform(0, 9), rng.paretovariate(1.5), rng.randrange(1, 1500), rng.uniform(5, 300)]
+            worth = 0.5 * row[0] + 0.4 * min(row[1], 5) - 0.001 * row[2] + rng.gauss(0, 0.4)
+            yield query, max(0, min(4, round(worth))), *(round(value, 3) for value in row)
+
+
+def add_program(folder, name, script):
+    place = folder / "bin" / name
+    place.write_text(f"#!/bin/sh\n{script}\n")
+    place.chmod(0o755)
+
+
+def follow(page, folder, **instead):
+    """Do what a page says, in order; return what its last command printed. Files that it shows are as it shows them."""
+    printed = ""
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    for kind, file, text in re.findall(r"```(\w+) ?(\S*)\n(.*?)```", (PAGES / page).read_text(), re.DOTALL):
+        if file:
+            assert without_numbers((folder / file).read_text()) == without_numbers(text)
+            continue
+        for word, other in instead.items():
+            text = text.replace(word, other)  # noqa: PLW2901
+        command = {"sh": ["sh", "-euc"], "python": [sys.executable, "-c"]}[kind]
+        ran = subprocess.run(
+            [*command, text], cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path}
+        )
+        assert ran.returncode == 0, ran.stderr
+        printed = ran.stdout
+    return printed
+
+
+def without_numbers(text):
+    """Weights are those of the data, and their signs."""
+    return re.sub(r"[+-]? ?\d+\.?\d*e?[+-]?\d*", "0", text)
+
+
+def test_sql(folder):
+    if shutil.which("sqlite3") is None:
+        (folder / "sqlite3.py").write_text(SQLITE)
+        add_program(folder, "sqlite3", f'exec "{sys.executable}" "{folder / "sqlite3.py"}" "$@"')
+    (folder / "judged.csv").unlink()
+    rows = list(judged_rows())
+    connection = sqlite3.connect(folder / "shop.db")
+    with connection:
+        connection.execute(f"CREATE TABLE judged (qid, label, {', '.join(COLUMNS)})")
+        connection.executemany("INSERT INTO judged VALUES (?, ?, ?, ?, ?, ?)", rows)
+        connection.execute(f"CREATE TABLE products (id, {', '.join(COLUMNS)})")
+        connection.executemany(
+            "INSERT INTO products VALUES (?, ?, ?, ?, ?)", [(place, *row[2:]) for place, row in enumerate(rows)]
+        )
+    connection.close()
+    printed = follow("sql.md", folder)
+    assert [int(line) for line in printed.split()] == best_rows(folder, rows)
+
+
+def best_rows(folder, rows):
+    """The ten that the model puts first."""
+    import linrank
+
+    model = linrank.LinearModel.load(folder / "model.json")
+    scores = model.predict([row[2:] for row in rows])
+    return sorted(range(len(rows)), key=lambda place: -scores[place])[:10]
+
+
+def test_qdrant(folder):
+    add_program(folder, "curl", "printf '%s\\n' \"$@\" > asked")
+    follow("qdrant.md", folder)
+    from linrank import export
+
+    # What the page types is what the export prints; the request itself is run in test_qdrant.py.
+    asked = (folder / "asked").read_text().splitlines()
+    assert export(folder / "model.json", "qdrant").commands("model.qdrant.json").endswith(f"{asked[-2]} {asked[-1]}")
+    assert json.loads((folder / "model.qdrant.json").read_text())["query"]["formula"]
+
+
+def test_onnx(folder):
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    follow("onnx.md", folder)
+
+
+def test_vespa(folder):
+    follow("vespa.md", folder)
+
+
+def test_elasticsearch_script(folder, opensearch):
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    rows = list(judged_rows())
+    opensearch.create_index("products", dict.fromkeys(COLUMNS, "double"))
+    documents = {str(place): dict(zip(COLUMNS, row[2:], strict=True)) for place, row in enumerate(rows)}
+    opensearch.index("products", documents)
+    printed = follow("elasticsearch-script.md", folder, **{"http://localhost:9200": opensearch.url})
+    assert [int(hit["_id"]) for hit in json.loads(printed)["hits"]["hits"]] == best_rows(folder, rows)
+    opensearch.delete("/products")
