@@ -41,6 +41,7 @@ STAGES = [
     "experiments",
     "papers",
     "exporting",
+    "importing",
 ]
 TOP = ["warmup", "cli", "__init__", "__main__"]
 RANK = dict.fromkeys(FOUNDATION, 0) | {name: 1 + place for place, name in enumerate([*STAGES, *TOP])}

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from linrank.experiments.weight_intervals import weight_intervals
     from linrank.explaining import explain
     from linrank.exporting.export import Export, export
+    from linrank.importing.import_model import import_model
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
     from linrank.reading.read import read
@@ -89,6 +90,7 @@ _HOMES = {
     "explain": "explaining",
     "export": "exporting.export",
     "feature_path": "experiments.feature_path",
+    "import_model": "importing.import_model",
     "make_ranking": "dataset.synthetic",
     "open_dataset": "dataset.storage",
     "parse_measure": "measures",
@@ -143,6 +145,7 @@ __all__ = [
     "explain",
     "export",
     "feature_path",
+    "import_model",
     "make_ranking",
     "open_dataset",
     "parse_measure",

@@ -25,6 +25,7 @@ VERBS = {
     "show": "print a model: its weights by importance, its scaling, how and on what it was trained",
     "predict": "score documents with a model",
     "export": "write a model as Solr, OpenSearch, Vespa, SQL, ONNX and others take it, with commands and tests",
+    "import": "read a linear model of Solr, Elasticsearch, OpenSearch, RankLib or LIBLINEAR",
     "explain": "say why documents stand where a model puts them, feature by feature",
     "demo": "make sample data, train and compare rankers on it, and write the report",
     "completion": "print a script by which the shell completes verbs, options and files",

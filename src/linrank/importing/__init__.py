@@ -1,0 +1,1 @@
+"""Models of other programs, one file a form: `linrank.import_model`, `linrank import`."""
