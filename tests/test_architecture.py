@@ -42,6 +42,7 @@ STAGES = [
     "papers",
     "exporting",
     "importing",
+    "checking",
 ]
 TOP = ["warmup", "cli", "__init__", "__main__"]
 RANK = dict.fromkeys(FOUNDATION, 0) | {name: 1 + place for place, name in enumerate([*STAGES, *TOP])}

@@ -13,6 +13,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "benchmarks" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "docs" / "deploy" / "check.md",
 ]
 EXAMPLES = [
     pytest.param(code, id=f"{page.relative_to(ROOT)} {number}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from linrank._version import __version__
 
 if TYPE_CHECKING:
+    from linrank.checking.check import Check, check
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
     from linrank.dataset.synthetic import make_ranking
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 # Each public name and the module it is loaded from on first use: importing linrank costs milliseconds.
 _HOMES = {
     "AdaRank": "estimators.ada_rank",
+    "Check": "checking.check",
     "Comparison": "experiments.compare",
     "DaskExecutor": "executors.dask",
     "DataFormatError": "errors",
@@ -85,6 +87,7 @@ _HOMES = {
     "SingleFeature": "estimators.simple_rankers",
     "SparseRank": "estimators.sparse_rank",
     "XGBoostRanker": "estimators.lambda_mart",
+    "check": "checking.check",
     "compare": "experiments.compare",
     "evaluate": "measures",
     "explain": "explaining",
@@ -108,6 +111,7 @@ __all__ = [
     "EGDM",
     "GDM",
     "AdaRank",
+    "Check",
     "Comparison",
     "DaskExecutor",
     "DataFormatError",
@@ -140,6 +144,7 @@ __all__ = [
     "SparseRank",
     "XGBoostRanker",
     "__version__",
+    "check",
     "compare",
     "evaluate",
     "explain",

@@ -26,6 +26,7 @@ VERBS = {
     "predict": "score documents with a model",
     "export": "write a model as Solr, OpenSearch, Vespa, SQL, ONNX and others take it, with commands and tests",
     "import": "read a linear model of Solr, Elasticsearch, OpenSearch, RankLib or LIBLINEAR",
+    "check": "say what changes if a new model goes live: quality with interval, movers, features; an exit code",
     "explain": "say why documents stand where a model puts them, feature by feature",
     "demo": "make sample data, train and compare rankers on it, and write the report",
     "completion": "print a script by which the shell completes verbs, options and files",
@@ -46,7 +47,8 @@ three commands to start with:
   linrank train demo/train.txt model.json --validate demo/vali.txt
 
 Data is LETOR / svmlight text (.gz and .zst too), Parquet, CSV, Arrow, or linrank's own .linrank files.
-Exit codes: 0 done; 1 the data or a value in it cannot be used; 2 the command line is wrong; 130 interrupted.
+Exit codes: 0 done; 1 the data or a value in it cannot be used; 2 the command line is wrong; 3 the new
+model is worse (linrank check); 130 interrupted.
 """
 
 
@@ -103,7 +105,7 @@ def _run(verb: str, words: Sequence[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning  # type: ignore[assignment]
-            module.run(parser.parse(words))
+            code: int | None = module.run(parser.parse(words))
     except LinrankError as error:
         say(error)
         return 1
@@ -118,4 +120,5 @@ def _run(verb: str, words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return 130
-    return 0
+    # Most verbs are done or fail; what else there is to tell a script is theirs.
+    return code or 0

@@ -27,7 +27,7 @@ def parser() -> ArgumentParser:
     made = verb_parser(
         "import",
         "Read a linear model of another program, and write it as a model of linrank's: to show, to explain, to score\n"
-        "with, to export elsewhere. What the file normalises is folded\n"
+        "with, to export elsewhere, to compare with a new one (linrank check). What the file normalises is folded\n"
         "into the weights, constants are left out, and a missing value counts as 0, as it does there. The form is\n"
         f"known by the content. Models that are not weighted sums, such as trees, are refused.\n\nforms:\n{forms}",
         "  linrank import solr-model.json model.json\n"

@@ -15,6 +15,7 @@ from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ColumnScaling
 from linrank.errors import LinrankError
+from linrank.exporting.arithmetic import Arithmetic
 from linrank.exporting.engine import Engine, check
 from linrank.exporting.order_changes import OrderChanges, order_changes
 from linrank.exporting.registry import engine_named
@@ -169,20 +170,26 @@ def _of_data(
     if data is None:
         return _with_constant(ranking, made_up_rows(_usual_sizes(ranking, model))), None, None
     known = data.with_columns(model.feature_names, needed=model.weights != 0)
+    scores = scores_of_data(engine.arithmetic, engine.title, ranking, known)
+    changes = order_changes(model.predict(known), scores, known.queries)
+    return _rows(ranking, known, 0, _ROWS_OF_DATA), changes, float(scores.min())
+
+
+def scores_of_data(arithmetic: Arithmetic, title: str, ranking: WeightedSum, data: RankingDataset) -> Any:
+    """The scores of documents, whose columns are those of the model, as `title` computes them; finite, or refused."""
     step = max(1, _NUMBERS_AT_A_TIME // max(1, len(ranking)))
     parts = [
-        engine.arithmetic.scores(ranking, _rows(ranking, known, first, first + step))
-        for first in range(0, known.n_documents, step)
+        arithmetic.scores(ranking, _rows(ranking, data, first, first + step))
+        for first in range(0, data.n_documents, step)
     ]
     scores = np.concatenate(parts)
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise LinrankError(
-            f"the score of row {row} is {scores[row]} in {engine.title}, which computes {engine.arithmetic.says}. Give "
-            "features with such large values in other units, and train again."
+            f"the score of row {row} is {scores[row]} in {title}, which computes {arithmetic.says}. Give features with "
+            "such large values in other units, and train again."
         )
-    changes = order_changes(model.predict(known), scores, known.queries)
-    return _rows(ranking, known, 0, _ROWS_OF_DATA), changes, float(scores.min())
+    return scores
 
 
 def _rows(ranking: WeightedSum, data: RankingDataset, first: int, last: int) -> Any:

@@ -1,0 +1,1 @@
+"""What would change if a new model went live: `linrank.check`, `linrank check`."""
