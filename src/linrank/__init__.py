@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from linrank.importing.import_model import import_model
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel
+    from linrank.reading.logs.read_logs import read_logs
     from linrank.reading.read import read
     from linrank.reading.scan import scan
     from linrank.reading.trec import read_trec
@@ -100,6 +101,7 @@ _HOMES = {
     "parse_measures": "measures",
     "ranking_scorer": "estimators.ranking_scorer",
     "read": "reading.read",
+    "read_logs": "reading.logs.read_logs",
     "read_trec": "reading.trec",
     "save_dataset": "dataset.storage",
     "scan": "reading.scan",
@@ -157,6 +159,7 @@ __all__ = [
     "parse_measures",
     "ranking_scorer",
     "read",
+    "read_logs",
     "read_trec",
     "save_dataset",
     "scan",

@@ -14,6 +14,7 @@ from linrank.cli.streams import steady_streams
 # Each verb, and the sentence `linrank --help` says about it.
 VERBS = {
     "info": "say what is in a data file: queries, documents, labels, repeated rows, each feature's worth",
+    "fromlogs": "make training data of a search engine's feature logs and judgements, and say what became of each",
     "convert": "write data in another form, such as the memory-mapped one that opens in milliseconds",
     "evaluate": "measure a file of scores: NDCG, MAP, P, ERR and more, by the definition you name",
     "train": "train a linear ranker exactly on all preference pairs, and write it as a JSON model",

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, counted, progress_bar, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_data, reading_options
+from linrank.cli.data_outputs import ending_of, kind_of, write_data
 from linrank.cli.inputs import file_to_read, place_to_read
-from linrank.cli.outputs import DATASET, STANDARD, TEXT, check_files, place_of
+from linrank.cli.outputs import STANDARD, check_files
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.dataset.storage_layout import Layout
 
-_TEXT = (".txt", ".svm", ".svmlight", ".letor", ".dat")
-
 
 def parser() -> ArgumentParser:
     made = verb_parser(
         "convert",
         "Write ranking data in another form. OUT.linrank is memory-mapped: it opens in milliseconds, reads only what\n"
-        "is touched, and carries names, document ids and checksums. OUT.txt is svmlight / LETOR text.\n"
+        "is touched, and carries names, document ids and checksums. OUT.txt is svmlight / LETOR text,\n"
+        "OUT.parquet a table with the columns qid, label, docid and the features.\n"
         "With --memory, text of any size becomes a .linrank file without being loaded, the rows of each query\n"
         "together; a .linrank file whose queries are interleaved is always written so.",
         "  linrank convert train.txt train.linrank\n"
@@ -47,26 +47,19 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> None:
     out = Path(arguments.out)
     to_output = arguments.out == STANDARD
-    ending = ".txt" if to_output else out.suffix.lower()
     # Refused before any work: reading may take minutes.
-    if ending not in (".linrank", *_TEXT):
-        known = ", ".join((".linrank", *_TEXT))
-        raise LinrankError(f"{out}: cannot tell the form from the ending {ending!r}; use one of {known}.")
-    check_files([(out, DATASET if ending == ".linrank" else TEXT)], [arguments.data])
+    check_files([(out, kind_of(out))], [arguments.data])
     written: Layout | RankingDataset
-    if ending == ".linrank":
+    if ending_of(out) == ".linrank":
         from linrank.dataset.storage import verify_dataset
 
         written = _streamed(arguments, out) or _saved(arguments, out)
         if arguments.verify:
             verify_dataset(out)
     else:
-        from linrank.reading.write_svmlight import write_svmlight
-
         _refuse_memory(arguments)
         written = read_data(arguments.data, arguments)
-        with place_of(out) as place:
-            write_svmlight(place, written)
+        write_data(written, out)
     size = "" if to_output else f", {out.stat().st_size / 1e6:,.1f} MB"
     console().print(
         f"{out}: {counted(written.n_queries, 'query', 'queries')}, {counted(written.n_documents, 'document')}, "

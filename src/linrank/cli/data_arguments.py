@@ -20,7 +20,7 @@ def add_data_options(parser: ArgumentParser) -> None:
     )
     reading.add_argument(
         "--missing",
-        type=_missing,
+        type=missing_rule,
         metavar="RULE",
         help="NULL or NaN features: error, keep (to look at, not to train on), query_min (the feature's least value in "
         "the query, 0 where it has none; LETOR's own min files differ), or a number to fill in (error; where they are "
@@ -91,7 +91,7 @@ def keep_missing(arguments: Namespace, data: str) -> None:
         arguments.missing = "keep"
 
 
-def _missing(text: str) -> str | float:
+def missing_rule(text: str) -> str | float:
     if text in ("error", "keep", "query_min"):
         return text
     try:

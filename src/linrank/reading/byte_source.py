@@ -24,10 +24,10 @@ _FOREIGN = {
     b"BZh": "this is a bzip2 file; text, gzip and zstd can be read. Decompress it first.",
     b"\xfd7zXZ": "this is an xz file; text, gzip and zstd can be read. Decompress it first.",
     b"PK\x03\x04": "this is a zip archive; text, gzip and zstd can be read. Unpack it first.",
-    b"PAR1": 'this is a Parquet file, not svmlight text. Pass format="parquet".',
-    b"ARROW1": 'this is an Arrow file, not svmlight text. Pass format="arrow".',
-    b"\xff\xfe": "this is UTF-16 text; svmlight text is ASCII or UTF-8. Save it as UTF-8.",
-    b"\xfe\xff": "this is UTF-16 text; svmlight text is ASCII or UTF-8. Save it as UTF-8.",
+    b"PAR1": 'this is a Parquet file, not {form}. Pass format="parquet".',
+    b"ARROW1": 'this is an Arrow file, not {form}. Pass format="arrow".',
+    b"\xff\xfe": "this is UTF-16 text; {form} is ASCII or UTF-8. Save it as UTF-8.",
+    b"\xfe\xff": "this is UTF-16 text; {form} is ASCII or UTF-8. Save it as UTF-8.",
 }
 
 
@@ -38,8 +38,9 @@ class LongLineError(Exception):
 class ByteSource:
     """The bytes of a file, decompressed, in chunks of whole lines; compressed files are told by their first bytes."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], form: str = "svmlight text") -> None:
         self.name = os.fsdecode(path)
+        self._form = form
         self._file = _opened(self.name)
         try:
             about = os.fstat(self._file.fileno())
@@ -117,7 +118,7 @@ class ByteSource:
         first = self._stream.peek(512)
         for mark, message in _FOREIGN.items():
             if first.startswith(mark):
-                raise DataFormatError(self.name, None, message)
+                raise DataFormatError(self.name, None, message.format(form=self._form))
         if first[257:262] == b"ustar":
             raise DataFormatError(self.name, None, "this is a tar archive, not one file. Unpack it first.")
         if not first:

@@ -1,0 +1,1 @@
+"""Feature logs of search engines, and judgements of their documents, become a dataset."""
