@@ -74,7 +74,10 @@ def test_qrels_and_tables(tmp_path):
 
 def test_columns_are_named_where_their_names_do_not_tell(tmp_path):
     path = written(tmp_path / "judged.csv", "qid,query,doc,stars\n1,star wars,11,3\n2,rambo,7555,1\n")
-    with pytest.raises(DataFormatError, match=r"judged\.csv:1: several columns could be the query.*judgment_columns="):
+    with pytest.raises(
+        DataFormatError,
+        match=r"judged\.csv:1: several columns could be the query.*Name all three with judgment_columns=",
+    ):
         read_judgments(path)
     assert read_judgments(path, ["qid", "doc", "stars"]).labels == {"1": {"11": 3.0}, "2": {"7555": 1.0}}
     with pytest.raises(DataFormatError, match="there is no one column 'star'; the columns are 'qid', 'query'"):

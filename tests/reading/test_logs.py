@@ -59,7 +59,7 @@ def check(dataset, names, logged, judged):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("wrapping", ["lines", "wrapped", "pretty", "files", "hits", "list", "gz"])
+@pytest.mark.parametrize("wrapping", ["lines", "wrapped", "pretty", "files", "hits", "list", "gz", "named"])
 def test_every_form_in_every_wrapping_is_the_same_data(tmp_path, form, wrapping, seed):
     names, logged, judged = made_up(seed)
     document, response = FORMS[form]
@@ -71,6 +71,8 @@ def test_every_form_in_every_wrapping_is_the_same_data(tmp_path, form, wrapping,
         write_lines(path, *({"query": query, "response": answer} for query, answer in answers.items()))
         if wrapping == "gz":
             path.write_bytes(gzip.compress(path.read_bytes()))
+    elif wrapping == "named":
+        write_lines(path, *({"when": {"day": 1}, "qid": q, "what it said": {"it": a}} for q, a in answers.items()))
     elif wrapping == "pretty":
         path.write_text("\n".join(json.dumps({"qid": q, "response": a}, indent=1) for q, a in answers.items()))
     elif wrapping == "files":
@@ -183,10 +185,18 @@ def test_solrs_groups_and_a_field_of_another_name(tmp_path):
         "grouped": {"brand": {"groups": [{"doclist": {"docs": [document]}}]}},
     }
     log = write_lines(tmp_path / "log", grouped)
-    dataset, _ = read_logs(log, {"x y": {"s1": 2.0}}, log="feats", docid="sku")
+    dataset, account = read_logs(log, {"x y": {"s1": 2.0}}, log="feats", docid="sku")
+    assert account.logged_documents == 1
     assert (dataset.names, dataset.features.tolist()) == (("a", "b"), [[1.5, 2e-5]])
     with pytest.raises(DataFormatError, match=r"log:1: a document has no id: its id is None.*docid=…; there are 'sku'"):
         read_logs(log, {"x y": {"s1": 2.0}}, log="feats")
+
+
+def test_hits_of_an_aggregation_are_no_documents_of_the_response(tmp_path):
+    answer = plugin_response([plugin_hit("a", {"f": 1.0})])
+    answer["aggregations"] = {"top": {"hits": {"hits": [{"_id": "b", "_source": {}}]}}}
+    _, account = read_logs(write_lines(tmp_path / "log", {"qid": 1, **answer}), {"1": {"a": 1}})
+    assert (account.logged_documents, account.without_log) == (1, ())
 
 
 def test_of_several_logs_of_a_hit_one_is_named(tmp_path):

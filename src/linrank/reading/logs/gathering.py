@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 class Response(NamedTuple):
-    """The names that documents which came together share, and where the first of them is."""
+    """The names that documents of one file share, and where the first of them is."""
 
     names: QueryNames
     place: Place
@@ -64,10 +64,12 @@ class GatheredLogs:
         self.empty: list[int] = []
         self.without_log: list[tuple[int, str]] = []
         self.failed: list[str] = []
+        # Of the file that is read, the response that documents of these names belong to.
+        self._numbers: dict[frozenset[tuple[str, str]], int] = {}
 
     def add_file(self, path: str, progress: Callable[[int, int | None], None] | None) -> None:
-        first, records = len(self.responses), 0
-        together = True
+        first, records, together = len(self.responses), 0, True
+        self._numbers = {}
         for record in read_records(path, progress):
             records += 1
             together = together and self._how.stand_together(record.value)
@@ -80,19 +82,19 @@ class GatheredLogs:
                 response.names[NAMED_BY_FILE] = file_name(path)
 
     def _add(self, record: Record, source: str) -> None:
-        numbers: dict[tuple[str, ...], int] = {}
-        n_before = len(self.responses)
+        failed = True
         for found in self._how.documents(record, source):
-            key = tuple(f"{way} {name}" for way, name in found.names.items())
-            number = numbers.get(key)
+            failed = False
+            key = frozenset(found.names.items())
+            number = self._numbers.get(key)
             if number is None:
-                number = numbers[key] = len(self.responses)
+                number = self._numbers[key] = len(self.responses)
                 self.responses.append(Response(dict(found.names), Place(source, record.line)))
             try:
                 self._add_document(found, number)
             except LogFault as fault:
                 raise DataFormatError(source, record.line, str(fault)) from None
-        if len(self.responses) == n_before:
+        if failed:
             self.failed.append(f"{source}:{record.line}: {failure_in(record.value)}")
 
     def _add_document(self, found: Found, response: int) -> None:

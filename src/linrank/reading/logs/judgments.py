@@ -180,7 +180,7 @@ def _places(names: Sequence[Any], columns: Sequence[str] | None, refuse: Any) ->
             fault = "several columns could be" if found else "no column is called like"
             raise refuse(
                 f"{fault} the {what}; the columns are {', '.join(map(repr, names))}. "
-                "Name them: judgment_columns=['query', 'docid', 'rating']."
+                "Name all three with judgment_columns=…."
             )
         places += found
     return places

@@ -28,7 +28,7 @@ WAYS_OF_NAMING = (*_QUERY_FIELDS, "params.q", NAMED_BY_FILE)
 _PARAMS = "params."
 # What responses, and lists of them, are kept in; and what documents are kept in within them.
 _KEEP_RESPONSES = ("response", "responses", "result", "results", "body")
-_WRAPPERS = (*_KEEP_RESPONSES, "hits", "root", "groups", "doclist")
+_WRAPPERS = (*_KEEP_RESPONSES, "hits", "root", "grouped")
 
 
 class Found(NamedTuple):
@@ -109,12 +109,10 @@ class Responses:
         if isinstance(root, dict) and "children" not in root and "errors" not in root:
             # Vespa leaves out the list of no documents.
             yield Found(names, None, FORMS["vespa"], None)
-        grouped = value.get("grouped")
-        for group in grouped.values() if isinstance(grouped, dict) else ():
-            yield from self._walk(group, names, None)
-        for key in _WRAPPERS:
-            if key in value:
-                yield from self._walk(value[key], names, None)
+        known = [key for key in _WRAPPERS if key in value]
+        # Beside these stand facets and aggregations, with hits of their own; elsewhere a wrapper may have any name.
+        for key in known or value:
+            yield from self._walk(value[key], names, None)
 
     def _named(self, value: dict[str, Any]) -> QueryNames:
         """What an object says of the query it belongs to."""
