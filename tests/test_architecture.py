@@ -16,6 +16,7 @@ FOUNDATION = [
     "drawing",
     "errors",
     "files",
+    "loaded",
     "memory",
     "named_weights",
     "ordering",

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from linrank import LinearModel, LinrankError, RankSVM, make_ranking
-from linrank.dataset.scaling import QueryScaling, fit_scaling
+from linrank.dataset.applied_scaling import QueryScaling
+from linrank.dataset.scaling import fit_scaling
 from linrank.estimators.tree_rankers import RandomForest
 from linrank.explaining import explain
 

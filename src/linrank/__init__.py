@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from linrank.exporting.export import Export, export
     from linrank.importing.import_model import import_model
     from linrank.measures import evaluate, parse_measure, parse_measures
-    from linrank.model import LinearModel
+    from linrank.model import LinearModel, load
     from linrank.reading.logs.read_logs import read_logs
     from linrank.reading.read import read
     from linrank.reading.scan import scan
@@ -95,6 +95,7 @@ _HOMES = {
     "export": "exporting.export",
     "feature_path": "experiments.feature_path",
     "import_model": "importing.import_model",
+    "load": "model",
     "make_ranking": "dataset.synthetic",
     "open_dataset": "dataset.storage",
     "parse_measure": "measures",
@@ -153,6 +154,7 @@ __all__ = [
     "export",
     "feature_path",
     "import_model",
+    "load",
     "make_ranking",
     "open_dataset",
     "parse_measure",

@@ -36,3 +36,33 @@ def offsets_from_sizes(sizes: NDArray[Any]) -> Offsets:
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
+
+
+# What is summed at a time of rows that have to be copied as float64: it stays in cache.
+_NUMBERS_AT_A_TIME = 1 << 16
+
+
+def float_rows(X: Any) -> NDArray[Any]:
+    """Rows as a C-ordered array of float32 or float64; anything else is converted, never changed."""
+    values = np.asarray(X)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    return np.ascontiguousarray(values)
+
+
+def dense_scores(X: NDArray[Any], weights: Vector) -> Vector:
+    """X . weights, each row summed in float64 in an order that the number of features alone decides.
+
+    So a document has one score, to the last bit: alone or among others, however they lie in memory, with any number of
+    threads. The product of BLAS, `X @ weights`, promises none of that. Float32 rows are not copied all at once.
+    """
+    weights = np.require(weights, np.float64, ["C", "A"])
+    # Of rows like these, einsum makes one loop a row; of others it may change the order, or sum them in pieces.
+    if X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned:
+        return np.einsum("ij,j->i", X, weights)  # type: ignore[no-any-return]
+    scores = np.empty(len(X))
+    step = max(1, _NUMBERS_AT_A_TIME // max(1, len(weights)))
+    for start in range(0, len(X), step):
+        rows = np.require(X[start : start + step], np.float64, ["C", "A"])
+        np.einsum("ij,j->i", rows, weights, out=scores[start : start + step])
+    return scores

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from linrank.arrays import Vector
-from linrank.dataset.scaling import QueryScaling
+from linrank.dataset.applied_scaling import QueryScaling
 from linrank.errors import LinrankError
 from linrank.model import LinearModel
 from linrank.reading.named_columns import columns_by_name, named_table

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.dataset.scaling import Scaling
+from linrank.dataset.applied_scaling import Scaling
 from linrank.errors import LinrankError
 from linrank.model import LinearModel
 from linrank.objective.penalties import Bounds, WeightPenalty

@@ -8,7 +8,8 @@ import pytest
 
 from linrank import LinearModel, LinrankError, read
 from linrank.cli import explain
-from linrank.dataset.scaling import QueryScaling, fit_scaling
+from linrank.dataset.applied_scaling import QueryScaling
+from linrank.dataset.scaling import fit_scaling
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
 from linrank.reading.write_svmlight import write_svmlight

@@ -8,7 +8,7 @@ import pytest
 
 from linrank import LinearModel, open_dataset, read, save_dataset
 from linrank.cli import main
-from linrank.dataset.scaling import QueryScaling
+from linrank.dataset.applied_scaling import QueryScaling
 
 pytest.importorskip("pyarrow")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from linrank.dataset.applied_scaling import ColumnScaling
 from linrank.dataset.features import as_features, scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import ColumnScaling
 from linrank.errors import LinrankError
 from linrank.estimators.rank_svm import RankSVM
 from linrank.model import LinearModel

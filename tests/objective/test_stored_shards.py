@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from linrank import LinrankError, RankingDataset, RankSVM, make_ranking, save_dataset, scan
 from linrank.dataset import query_blocks
-from linrank.dataset.scaling import QueryScaling, fit_scaling, scaled
+from linrank.dataset.applied_scaling import QueryScaling
+from linrank.dataset.scaling import fit_scaling, scaled
 from linrank.errors import DataFormatError
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.minimizing_ranker import MinimizingRanker

@@ -99,7 +99,7 @@ class _Query:
         import numpy as np
         from scipy import sparse
 
-        from linrank.dataset.scaling import QueryScaling
+        from linrank.dataset.applied_scaling import QueryScaling
 
         part = data.subset([number])
         scores = model.predict(part.features, part.queries)

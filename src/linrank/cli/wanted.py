@@ -13,7 +13,7 @@ from linrank.errors import DataFormatError, LinrankError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from linrank.dataset.scaling import Scaling
+    from linrank.dataset.applied_scaling import Scaling
 
 _NO_BOUND = {"-inf", "inf", "+inf", "*"}
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from linrank.arrays import Indices, Offsets, Vector, for_kernels
+from linrank.arrays import Indices, Offsets, Vector, dense_scores, float_rows, for_kernels
 from linrank.compiled import kernel, summing_kernel
 from linrank.dataset.sound_rows import narrow, sound_csr
 from linrank.errors import LinrankError, UnusableNumberError
@@ -149,17 +149,14 @@ def as_features(X: Any) -> Features:
 
     Every matrix comes through here before a kernel sees it, and its indices are checked.
     """
-    if sparse.issparse(X):
-        return _from_csr(X)
-    values = np.asarray(X)
-    if values.dtype not in (np.float32, np.float64):
-        values = values.astype(np.float64)
-    return DenseFeatures(for_kernels(np.ascontiguousarray(values)))
+    return _from_csr(X) if sparse.issparse(X) else DenseFeatures(for_kernels(float_rows(X)))
 
 
 def scores_of(X: Any, weights: Vector) -> Vector:
-    """X . weights, summed in float64 without a float64 copy of float32 features."""
-    features = as_features(X)
+    """X . weights, summed in float64 without a float64 copy of float32 features; a row's score depends on it alone."""
+    if not sparse.issparse(X):
+        return dense_scores(np.asarray(X), weights)
+    features = _from_csr(X)
     return features.product(np.ascontiguousarray(weights, dtype=np.float64), np.empty(features.n_rows))
 
 

@@ -53,6 +53,10 @@ class Queries:
         """The number of each row's query, for rows in the order given."""
         return self.ungrouped(np.repeat(np.arange(self.n_queries), self.sizes))
 
+    def best_first(self, scores: Vector) -> Offsets:
+        """The rows, as given, query after query, each query's from the highest score down; ties keep their order."""
+        return np.lexsort((-scores, self.of_rows()))
+
     def rows_of(self, chosen: Offsets) -> Offsets:
         """The rows, as given, of the chosen queries, query after query."""
         if len(chosen) == 0:

@@ -1,21 +1,19 @@
-"""Feature scaling that travels with a model and, where it can, folds into weights for raw features."""
+"""Scalings fitted to data: by the name that a user gives, or by what the features are like."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
 
 from linrank.arrays import Vector
-from linrank.compiled import kernel
-from linrank.dataset.features import SparseFeatures, as_features, refuse_missing
-from linrank.dataset.queries import Queries
+from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling, Scaling, ScalingKind
+from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, UnusableNumberError
 
-ScalingKind = Literal["standard", "min-max", "max-abs", "query"]
 SCALINGS = ("auto", "none", *get_args(ScalingKind))
 """What a user may ask for."""
 
@@ -25,100 +23,6 @@ _NUMBERS_AT_A_TIME = 1 << 22
 # Features whose ranges differ by no more than this are left alone by "auto".
 _COMPARABLE = 1000.0
 _ROWS_ENOUGH_FOR_UNITS = 10_000
-
-
-class Scaling(Protocol):
-    """A change of features that is fitted once and then applied to any data with the same columns."""
-
-    @property
-    def kind(self) -> ScalingKind: ...
-
-    def apply(self, X: Any, queries: Queries | None = None) -> Any:
-        """The scaled features, as a new array or CSR matrix of the same dtype."""
-        ...
-
-    def fold(self, weights: Vector) -> Vector:
-        """The weights that rank raw features as `weights` ranks scaled ones."""
-        ...
-
-    def unfold(self, weights: Vector) -> Vector:
-        """The inverse of `fold`: the weights of scaled features that rank as `weights` ranks raw ones."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnScaling:
-    """scaled = (x - shift) / scale, one shift and one scale a column.
-
-    A ranking depends on differences within a query only, so sparse features are not shifted: they stay sparse,
-    and every order stays the same.
-    """
-
-    kind: ScalingKind
-    shift: Vector
-    scale: Vector
-
-    def apply(self, X: Any, queries: Queries | None = None) -> Any:  # noqa: ARG002 - one signature for every scaling
-        self._check_width(int(X.shape[1]))
-        if sparse.issparse(X):
-            features = as_features(X)
-            assert isinstance(features, SparseFeatures)
-            values = features.values / self.scale.astype(features.values.dtype)[features.columns]
-            return replace(features, values=values).to_csr()
-        values = as_features(X).to_dense()
-        # Straight into the result's own type: no float64 copy of float32 features.
-        scaled = np.subtract(values, self.shift, out=np.empty_like(values), casting="same_kind")
-        return np.divide(scaled, self.scale, out=scaled, casting="same_kind")
-
-    def fold(self, weights: Vector) -> Vector:
-        # w . (x - shift) / scale = (w / scale) . x - constant, and a constant changes no order.
-        self._check_width(len(weights))
-        return weights / self.scale
-
-    def unfold(self, weights: Vector) -> Vector:
-        self._check_width(len(weights))
-        return weights * self.scale
-
-    def _check_width(self, width: int) -> None:
-        if width != len(self.scale):
-            raise LinrankError(f"the scaling was fitted on {len(self.scale)} features, but there are {width}.")
-
-
-@dataclass(frozen=True)
-class QueryScaling:
-    """scaled = (x - least) / (most - least) within each query, as LETOR's QueryLevelNorm; 0 where all are equal.
-
-    Sparse features are divided by (most - least) and not shifted, which changes no order.
-    """
-
-    kind: ScalingKind = "query"
-
-    def apply(self, X: Any, queries: Queries | None = None) -> Any:
-        if queries is None:
-            raise LinrankError("scaling by query needs to know the queries. Pass qid.")
-        features = as_features(X)
-        if features.n_rows != queries.n_documents:
-            raise LinrankError(f"there are {features.n_rows} rows, but the queries have {queries.n_documents}.")
-        grouped = features if queries.order is None else features.take(queries.order)
-        if isinstance(grouped, SparseFeatures):
-            values = grouped.values.copy()
-            _scale_sparse_queries(
-                values, grouped.columns, grouped.starts, queries.starts, *np.zeros((3, grouped.n_features))
-            )
-            matrix = SparseFeatures(values, grouped.columns, grouped.starts, grouped.n_features).to_csr()
-            return matrix if queries.order is None else matrix[np.argsort(queries.order)]
-        scaled = grouped.values.copy()
-        _scale_dense_queries(scaled, queries.starts, *np.zeros((2, grouped.n_features)))
-        return queries.ungrouped(scaled)
-
-    def fold(self, weights: Vector) -> Vector:
-        raise LinrankError(
-            f"{len(weights)} weights on features scaled by query cannot be folded into weights on raw features: "
-            "the scale differs from query to query. Train with scaling 'standard', 'min-max' or 'max-abs' to export."
-        )
-
-    def unfold(self, weights: Vector) -> Vector:
-        return self.fold(weights)
 
 
 def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
@@ -226,11 +130,6 @@ def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
     return dataset if scaling is None else replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
 
 
-def folded(weights: Vector, scaling: Scaling | None) -> Vector:
-    """The weights of raw features."""
-    return weights if scaling is None else scaling.fold(weights)
-
-
 @dataclass(frozen=True)
 class _Moments:
     mean: Vector
@@ -290,47 +189,3 @@ def _squared_deviations(rows: Any, mean: Vector) -> Vector:
     deviations = np.bincount(columns, np.square(rows.data - mean[columns]), minlength=len(mean))
     absent = rows.shape[0] - np.bincount(columns, minlength=len(mean))
     return deviations + absent * np.square(mean)  # type: ignore[no-any-return]
-
-
-@kernel
-def _scale_dense_queries(values, starts, least, most):  # type: ignore[no-untyped-def]
-    n_features = values.shape[1]
-    for query in range(len(starts) - 1):
-        for j in range(n_features):
-            least[j] = np.inf
-            most[j] = -np.inf
-        for i in range(starts[query], starts[query + 1]):
-            for j in range(n_features):
-                least[j] = min(least[j], values[i, j])
-                most[j] = max(most[j], values[i, j])
-        for i in range(starts[query], starts[query + 1]):
-            for j in range(n_features):
-                width = most[j] - least[j]
-                values[i, j] = (values[i, j] - least[j]) / width if width > 0.0 else 0.0
-
-
-@kernel
-def _scale_sparse_queries(values, columns, row_starts, starts, least, most, present):  # type: ignore[no-untyped-def]
-    for query in range(len(starts) - 1):
-        n_rows = starts[query + 1] - starts[query]
-        first, last = row_starts[starts[query]], row_starts[starts[query + 1]]
-        # Only the columns the query has are touched, and reset afterwards.
-        for entry in range(first, last):
-            column = columns[entry]
-            if present[column] == 0.0:
-                least[column] = values[entry]
-                most[column] = values[entry]
-            present[column] += 1.0
-            least[column] = min(least[column], values[entry])
-            most[column] = max(most[column], values[entry])
-        for entry in range(first, last):
-            column = columns[entry]
-            if 0.0 < present[column] < n_rows:
-                least[column] = min(least[column], 0.0)
-                most[column] = max(most[column], 0.0)
-        for entry in range(first, last):
-            column = columns[entry]
-            width = most[column] - least[column]
-            values[entry] = values[entry] / width if width > 0.0 else 0.0
-        for entry in range(first, last):
-            present[columns[entry]] = 0.0

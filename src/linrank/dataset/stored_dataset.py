@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, offsets_from_sizes
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.features import DenseFeatures, Features, SparseFeatures, as_features
 from linrank.dataset.fingerprint import fingerprint_of
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries, draws_of
 from linrank.dataset.query_blocks import QueryBlock, block_bounds
 from linrank.dataset.ranking_dataset import UNJUDGED, RankingDataset
-from linrank.dataset.scaling import Scaling
 from linrank.dataset.sound_rows import look_at_rows, narrow
 from linrank.dataset.storage_layout import Layout, read_layout
 from linrank.dataset.stored_arrays import OpenArrays, Runs, StoredArrays

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.boosting import Boosting, Round, WeakRankers
+from linrank.dataset.applied_scaling import ColumnScaling
 from linrank.dataset.features import as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import ColumnScaling, fit_scaling
+from linrank.dataset.scaling import fit_scaling
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import LinearRanker

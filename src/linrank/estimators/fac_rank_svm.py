@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from linrank.arrays import Offsets, Vector
+from linrank.dataset.applied_scaling import ColumnScaling
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import ColumnScaling, scaled
+from linrank.dataset.scaling import scaled
 from linrank.duals.factored_dual import FactoredDual, FactoredObjective, FactoredSolution
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker

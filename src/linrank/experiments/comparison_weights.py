@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.dataset.applied_scaling import QueryScaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import QueryScaling, scaled
+from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
 from linrank.experiments.compare import Comparison
 from linrank.experiments.comparison import fitted, linear_weights

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.dataset.applied_scaling import folded
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.repeats import without_repeated_columns
-from linrank.dataset.scaling import ScalingChoice, choose_scaling, folded, scaling_named
+from linrank.dataset.scaling import ScalingChoice, choose_scaling, scaling_named
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads

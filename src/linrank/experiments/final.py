@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import Scaling, scaled, scaling_named
+from linrank.dataset.scaling import scaled, scaling_named
 from linrank.errors import LinrankError
 from linrank.experiments.comparison import fitted, linear_weights, made_for
 from linrank.experiments.contenders import as_plain, parameters_of

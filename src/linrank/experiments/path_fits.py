@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from linrank.arrays import Vector
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import Scaling, scaled
+from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
 from linrank.executors.local import Threads
 from linrank.objective.concave_penalties import MCP, usual_size

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.errors import LinrankError, MissingDependencyError
+from linrank.loaded import is_sparse
 from linrank.reading.table_sources import TableSource, table_source
 
 _MOST_NAMED = 8
@@ -17,7 +17,7 @@ _MOST_NAMED = 8
 
 def named_table(X: Any) -> TableSource | None:
     """The table that X is, if its columns have names; None for arrays, and for frames that only number them."""
-    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
+    if isinstance(X, np.ndarray | list | tuple) or is_sparse(X):
         return None
     try:
         source = table_source(X)
