@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from linrank.experiments.weight_intervals import weight_intervals
     from linrank.explaining import explain
     from linrank.exporting.export import Export, export
+    from linrank.exporting.onnx_pipelines import register_onnx_converter
     from linrank.importing.import_model import import_model
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel, load
@@ -104,6 +105,7 @@ _HOMES = {
     "read": "reading.read",
     "read_logs": "reading.logs.read_logs",
     "read_trec": "reading.trec",
+    "register_onnx_converter": "exporting.onnx_pipelines",
     "save_dataset": "dataset.storage",
     "scan": "reading.scan",
     "verify_dataset": "dataset.storage",
@@ -163,6 +165,7 @@ __all__ = [
     "read",
     "read_logs",
     "read_trec",
+    "register_onnx_converter",
     "save_dataset",
     "scan",
     "verify_dataset",

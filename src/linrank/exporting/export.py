@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.dataset.applied_scaling import ColumnScaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import ColumnScaling
 from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import Arithmetic
 from linrank.exporting.engine import Engine, check
