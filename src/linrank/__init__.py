@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from linrank.estimators.simple_rankers import FixedWeights, SingleFeature
     from linrank.estimators.sparse_rank import SparseRank
     from linrank.estimators.tree_rankers import GradientBoostedTrees, RandomForest
+    from linrank.estimators.without_validation import WithoutValidation
     from linrank.executors.dask import DaskExecutor
     from linrank.experiments.compare import Comparison, compare
     from linrank.experiments.feature_path import feature_path
@@ -88,6 +89,7 @@ _HOMES = {
     "SampledPairSGD": "estimators.sampled_pair_sgd",
     "SingleFeature": "estimators.simple_rankers",
     "SparseRank": "estimators.sparse_rank",
+    "WithoutValidation": "estimators.without_validation",
     "XGBoostRanker": "estimators.lambda_mart",
     "check": "checking.check",
     "compare": "experiments.compare",
@@ -147,6 +149,7 @@ __all__ = [
     "SampledPairSGD",
     "SingleFeature",
     "SparseRank",
+    "WithoutValidation",
     "XGBoostRanker",
     "__version__",
     "check",
