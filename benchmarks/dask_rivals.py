@@ -42,7 +42,7 @@ def write_partitions(data, folder, n_parts):
         frame.to_parquet(folder / f"part-{number:03d}.parquet")
 
 
-def frame_of(folder, client):
+def frame_of(folder):
     """The partitions as a frame in the workers' memory, and its columns of features."""
     import dask.dataframe as dd
     from distributed import wait
@@ -61,7 +61,7 @@ def lightgbm(client, folder):
     import dask.array as da
     from lightgbm import DaskLGBMRanker
 
-    frame, names = frame_of(folder, client)
+    frame, names = frame_of(folder)
     sizes = [part["qid"].groupby(part["qid"], sort=False).size().compute().to_numpy() for part in frame.partitions]
     group = da.concatenate([da.from_array(part, chunks=-1) for part in sizes])
     ranker = DaskLGBMRanker(client=client, n_estimators=ROUNDS, verbose=-1)
@@ -74,7 +74,7 @@ def xgboost(client, folder):
     from xgboost import XGBRanker
     from xgboost.dask import DaskXGBRanker
 
-    frame, names = frame_of(folder, client)
+    frame, names = frame_of(folder)
     ranker = DaskXGBRanker(n_estimators=ROUNDS, objective="rank:ndcg", tree_method="hist")
     ranker.client = client
     ranker.fit(frame[names], frame["label"], qid=frame["qid"])
@@ -120,7 +120,8 @@ def trial(name, train, folder, test, n_workers):
         if after is None:
             fate = f"hung: no end after {waited:.0f} s"
         elif isinstance(after, Exception):
-            fate = f"failed after {waited:.0f} s: {str(after).splitlines()[0][:80] if str(after) else type(after).__name__}"
+            reason = [*str(after).splitlines(), type(after).__name__][0][:80]
+            fate = f"failed after {waited:.0f} s: {reason}"
         else:
             same = np.array_equal(after(np.asarray(test.features)), scores)
             fate = f"trained in {waited:.1f} s, {'the same' if same else 'another'} model"
