@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "deploy"
@@ -55,7 +56,7 @@ def add_program(folder, name, script):
 
 def follow(page, folder, **instead):
     """Do what a page says, in order; return what its last command printed. Files that it shows are as it shows them."""
-    printed = ""
+    printed, variables = "", ""
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     for kind, file, text in re.findall(r"```(\w+) ?(\S*)\n(.*?)```", (PAGES / page).read_text(), re.DOTALL):
         if file:
@@ -63,7 +64,13 @@ def follow(page, folder, **instead):
             continue
         for word, other in instead.items():
             text = text.replace(word, other)  # noqa: PLW2901
+        if kind == "xml":
+            continue
         command = {"sh": ["sh", "-euc"], "python": [sys.executable, "-c"]}[kind]
+        if kind == "sh":
+            # A reader's shell goes on knowing them.
+            text = variables + text  # noqa: PLW2901
+            variables = "".join(re.findall(r"^[A-Z]+=.*\n", text, re.MULTILINE))
         ran = subprocess.run(
             [*command, text], cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path}
         )
@@ -135,3 +142,47 @@ def test_elasticsearch_script(folder, opensearch):
     printed = follow("elasticsearch-script.md", folder, **{"http://localhost:9200": opensearch.url})
     assert [int(hit["_id"]) for hit in json.loads(printed)["hits"]["hits"]] == best_rows(folder, rows)
     opensearch.delete("/products")
+
+
+@pytest.fixture
+def shop(folder):
+    """The same place beside the examples."""
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    shutil.copytree(PAGES.parents[1] / "examples", folder / "examples")
+    return folder
+
+
+def best_titles(shop, query):
+    """What the model puts first for a query of the shop, with the scores, from the features that were logged."""
+    import linrank
+
+    judged = linrank.read(shop / "judged.parquet", docid="docid")
+    model = linrank.load(shop / "model.json")
+    rows = np.flatnonzero(judged.qid == query)
+    scores = model.predict(judged)[rows]
+    order = np.argsort(-scores, kind="stable")
+    return [judged.docids[row] for row in rows[order]], scores[order]
+
+
+def test_solr(shop, solr):
+    solr.create_core("products")
+    page = (PAGES / "solr.md").read_text()
+    follow("solr.md", shop, **{"http://localhost:8983/solr": solr.url})
+    found = solr.select(
+        "products",
+        q="{!edismax qf='title_t text_t' v=$text}",
+        text="folding tent",
+        rq="{!ltr model=shop_v1 reRankDocs=1000 efi.text='folding tent'}",
+        fl="id,score",
+    )["response"]["docs"]
+    assert page
+    check_ranking(shop, [hit["id"] for hit in found], [hit["score"] for hit in found])
+
+
+def check_ranking(shop, ids, scores):
+    expected, expected_scores = best_titles(shop, "folding tent")
+    assert len(ids) > 20
+    assert ids == expected
+    # Up to a constant, which scaling leaves and no order depends on.
+    assert np.ptp(np.asarray(scores) - expected_scores) < 1e-4
