@@ -47,7 +47,7 @@ def main(folder):
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     shop = list(products(rng))
-    queries = sorted({f"{rng.choice(TRAITS)} {rng.choice(KINDS)}" for _ in range(2 * N_QUERIES)})[:N_QUERIES]
+    queries = rng.sample([f"{trait} {kind}" for trait in TRAITS for kind in KINDS], N_QUERIES)
     (place / "products.json").write_text(json.dumps(shop, indent=1) + "\n")
     (place / "queries.txt").write_text("\n".join(queries) + "\n")
     with (place / "judgments.csv").open("w", newline="") as file:
