@@ -60,7 +60,7 @@ def test_every_verb_takes_its_files_between_options(verb):
     parser = PARSERS[verb]
     files = [action for action in parser._actions if not action.option_strings]
     required = [word for action in parser._actions if action.required and action.option_strings
-                for word in (action.option_strings[0], "1")]  # fmt: skip
+                for word in (action.option_strings[0], (action.choices or ["1"])[0])]  # fmt: skip
     flag = next((name for action in parser._actions if action.nargs == 0 for name in action.option_strings
                  if name.startswith("--") and name != "--help"), None)  # fmt: skip
     words = list(required)
