@@ -16,7 +16,7 @@ from linrank.importing.form import Given
 from linrank.importing.registry import FORMS
 
 # Targets that write what a form reads; those with numbers in the place of names are told the names.
-READ_BACK = {"solr": 1, "elasticsearch": 1, "opensearch": 1, "json": 1, "csv": 1, "ranklib": 0, "liblinear": 0}
+READ_BACK = {"solr": 1, "elasticsearch": 1, "opensearch": 1, "json": 1, "csv": 1, "ranklib": 1, "liblinear": 0}
 AWKWARD = ("title bm25", 'a"g,e', "clicks\\n", "Preis €", "x:y")
 
 
@@ -210,6 +210,15 @@ def test_ranklibs_numbers_are_positions_and_those_left_out_weigh_nothing(written
     assert model.training["ranklib"] == "Coordinate Ascent"
     rows = np.random.default_rng(0).normal(size=(5, 4))
     assert model.predict(rows) == pytest.approx(0.3 * rows[:, 0] - 0.5 * rows[:, 1] + 1e-4 * rows[:, 3])
+
+
+def test_names_that_an_export_tells_ranklib_are_read_back(written):
+    model = import_model(written("## Coordinate Ascent\n## 1 = title: bm25\n## 3 = age\n1:0.5 2:0.0 3:2\n"))
+    assert (model.feature_names, model.weights.tolist()) == (("title: bm25", "age"), [0.5, 2.0])
+    with pytest.raises(DataFormatError, match=r"given:3: a feature is named twice: '## 2 = age'"):
+        import_model(written("## Coordinate Ascent\n## 1 = age\n## 2 = age\n1:0.5 2:1\n"))
+    with pytest.raises(DataFormatError, match="feature 2 has a weight and no line '## 2 = name'"):
+        import_model(written("## Coordinate Ascent\n## 1 = 2\n1:0.5 2:1\n"))
 
 
 def test_the_constant_of_linear_regression_changes_no_order(written):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from linrank.importing.form import ForeignWeights, Form, Given
 
 _LINEAR = ("Coordinate Ascent", "Linear Regression")
+_NAME = re.compile(r"## (?P<number>[1-9][0-9]*) = (?P<name>.+)")
 
 
 def _is_one(given: Given) -> bool:
@@ -12,7 +16,31 @@ def _is_one(given: Given) -> bool:
 
 
 def _read(given: Given) -> ForeignWeights:
-    return read_text(given, given.text)
+    read = read_text(given, given.text)
+    names = _names(given)
+    if not names:
+        return read
+    for number, weight in read.weight_of.items():
+        if weight and number not in names:
+            raise given.wrong(f"feature {number} has a weight and no line '## {number} = name'. Name all, or none.")
+    # Without a name it has no weight, and is no feature of the model that was exported.
+    named = {names[number]: weight for number, weight in read.weight_of.items() if number in names}
+    return replace(read, weight_of=named)
+
+
+def _names(given: Given) -> dict[str, str]:
+    """The names that linrank's export tells in lines which RankLib skips."""
+    names: dict[str, str] = {}
+    seen: set[str] = set()
+    for line, text in enumerate(given.text.splitlines(), start=1):
+        found = _NAME.fullmatch(text)
+        if found is None:
+            continue
+        if found["number"] in names or found["name"] in seen:
+            raise given.wrong(f"a feature is named twice: {text[:60]!r}. Keep one.", line)
+        names[found["number"]] = found["name"]
+        seen.add(found["name"])
+    return names
 
 
 def read_text(given: Given, text: str, *, takes_names: bool = False) -> ForeignWeights:
