@@ -22,8 +22,6 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
         with target.open(mode, encoding=encoding) as file:
             yield file
         return
-    # What was private stays private.
-    permissions = stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_permissions()
     # In the same folder, so that the move at the end cannot cross file systems.
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
@@ -31,11 +29,17 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(permissions)
-        Path(temporary).replace(target)
+        put_in_place(Path(temporary), target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def put_in_place(made: Path, target: Path) -> None:
+    """Give a file that is whole, in the same file system, its name, and the permissions of what has it now."""
+    # What was private stays private.
+    made.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_permissions())
+    made.replace(target)
 
 
 def _usual_permissions() -> int:

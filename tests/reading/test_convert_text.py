@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from linrank import DataFormatError, LinrankError, RankingDataset, open_dataset, read, save_dataset, scan
-from linrank.dataset import grouped_rows, regrouping
+from linrank.dataset import arranging, grouped_rows, regrouping
 from linrank.dataset.queries import Queries
 from linrank.dataset.regrouping import regroup_dataset
 from linrank.dataset.storage_layout import read_layout
 from linrank.dataset.unretrieved import Unretrieved
-from linrank.reading import convert_text
+from linrank.reading import convert_text, staged_rows
 from linrank.reading.convert_text import convert_svmlight
 
 
@@ -22,8 +22,8 @@ from linrank.reading.convert_text import convert_svmlight
 def in_tiny_pieces(monkeypatch):
     """Chunks of a few lines and blocks of a few rows, so that small data has many of each."""
     for module in (convert_text, regrouping):
-        monkeypatch.setattr(module, "room_within", lambda *_: regrouping.WORKING_BYTES + 4000)
-    monkeypatch.setattr(convert_text, "_ROWS_AT_A_TIME", 3)
+        monkeypatch.setattr(module, "room_within", lambda *_: arranging.WORKING_BYTES + 4000)
+    monkeypatch.setattr(staged_rows, "_ROWS_AT_A_TIME", 3)
     monkeypatch.setattr(regrouping, "_ORDER_AT_A_TIME", 5)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,21 +25,29 @@ def parser() -> ArgumentParser:
         "Write ranking data in another form. OUT.linrank is memory-mapped: it opens in milliseconds, reads only what\n"
         "is touched, and carries names, document ids and checksums. OUT.txt is svmlight / LETOR text,\n"
         "OUT.parquet a table with the columns qid, label, docid and the features.\n"
-        "With --memory, text of any size becomes a .linrank file without being loaded, the rows of each query\n"
-        "together; a .linrank file whose queries are interleaved is always written so.",
+        "With --memory, data of any size becomes a .linrank file without being loaded, the rows of each query\n"
+        "together; a folder of Parquet files, and a .linrank file whose queries are interleaved, always do.",
         "  linrank convert train.txt train.linrank\n"
         "  linrank convert train.parquet train.linrank --label grade --qid query --docid url --dtype float32\n"
         "  linrank convert huge.txt.gz huge.linrank --memory 2GB\n"
+        "  linrank convert folder-of-parquet huge.linrank --memory 2GB --resume   # after the process was killed\n"
         "  linrank convert train.linrank train.txt",
     )
-    made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
+    made.add_argument(
+        "data",
+        help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank, or a folder of Parquet "
+        "files; - for standard input",
+    )
     made.add_argument("out", help="file to write, whole or not at all; its ending says the form; - prints text")
     made.add_argument("--verify", action="store_true", help="read a written .linrank file back and check every byte")
     made.add_argument(
         "--memory",
         metavar="SIZE",
-        help="the most to use, such as 2GB: text or .linrank of any size becomes .linrank, each query's rows together "
-        "(text is loaded and keeps its order; .linrank takes up to half of what the machine has)",
+        help="the most to use, such as 2GB: data of any size becomes .linrank, each query's rows together (a file is "
+        "loaded and keeps its order; .linrank and folders take up to half of what the machine has)",
+    )
+    made.add_argument(
+        "--resume", action="store_true", help="go on with the same command that was killed, from what is in OUT.parts"
     )
     add_data_options(made)
     return made
@@ -77,31 +86,36 @@ def _saved(arguments: Namespace, out: Path) -> RankingDataset:
 
 def _streamed(arguments: Namespace, out: Path) -> Layout | None:
     """Write what need not be loaded, and return what it holds; None for data that is to be loaded."""
-    from linrank.reading.read import check_options, format_of
+    from linrank.reading.convert import convert, form_of
 
-    form = arguments.format or format_of(arguments.data)
-    options = reading_options(arguments)
-    options.pop("format", None)
-    if form == "linrank":
-        from linrank.dataset.regrouping import regroup_dataset
-
-        check_options(form, options)
-        with file_to_read(arguments.data) as place, progress_bar("writing") as progress:
-            return regroup_dataset(place, out, memory=arguments.memory, progress=progress, **options)
-    if arguments.memory is None or form != "svmlight":
-        _refuse_memory(arguments)
+    form = form_of(arguments.data, arguments.format)
+    if arguments.memory is None and form != "linrank" and not Path(arguments.data).is_dir():
+        if arguments.resume:
+            raise LinrankError("--resume goes on with a conversion within --memory. Give it, as in the run that ended.")
         return None
-    from linrank.reading.convert_text import convert_svmlight
+    if arguments.resume and arguments.data == STANDARD:
+        raise LinrankError("--resume: standard input is read once. Save it to a file, and convert that.")
+    options = reading_options(arguments) | {"format": form, "memory": arguments.memory, "resume": arguments.resume}
+    if arguments.resume:
+        _say_from_where(out)
+    # Tables and .linrank files are read here and there.
+    place = nullcontext(place_to_read(arguments.data)) if form == "svmlight" else file_to_read(arguments.data)
+    with place as path, progress_bar("converting") as progress:
+        return convert(path, out, progress=progress, **options)
 
-    check_options(form, options)
-    with progress_bar("converting") as progress:
-        place = place_to_read(arguments.data)
-        return convert_svmlight(place, out, memory=arguments.memory, progress=progress, **options)
+
+def _say_from_where(out: Path) -> None:
+    from linrank.dataset.work_folder import folder_of
+
+    folder = folder_of(out)
+    said = "the conversion goes on with what it holds." if folder.exists() else "there is none, so it begins anew."
+    console().print(f"{folder}: {said}")
 
 
 def _refuse_memory(arguments: Namespace) -> None:
-    if arguments.memory is not None:
-        raise LinrankError(
-            f"--memory {arguments.memory}: only text and .linrank files become a .linrank file without being loaded. "
-            "Leave it out, or convert in two steps."
-        )
+    for option in ("memory", "resume"):
+        if getattr(arguments, option):
+            raise LinrankError(
+                f"--{option} is for a .linrank file, which is written without loading the data. Leave it out, or "
+                "convert in two steps."
+            )

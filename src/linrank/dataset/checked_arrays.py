@@ -34,8 +34,8 @@ def checked_features(X: Any) -> Any:
         raise LinrankError(f"features must be numbers ({error}). Encode or drop the other columns.") from None
 
 
-def checked_labels(y: Any, n_rows: int) -> Vector | None:
-    """One finite number a row, or None for rows that nobody has judged."""
+def checked_labels(y: Any, n_rows: int, first_row: int = 0) -> Vector | None:
+    """One finite number a row, or None for rows that nobody has judged; they are counted from the first."""
     if y is None:
         return None
     try:
@@ -47,8 +47,8 @@ def checked_labels(y: Any, n_rows: int) -> Vector | None:
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise LinrankError(
-            f"the label in row {row} is {labels[row]}; labels are finite numbers. Drop unjudged rows, or pass y=None "
-            "for data without any label."
+            f"the label in row {first_row + row} is {labels[row]}; labels are finite numbers. Drop unjudged "
+            "rows, or pass y=None for data without any label."
         )
     return labels
 
@@ -66,8 +66,8 @@ def checked_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ..
     return names
 
 
-def checked_weights(weights: Any, n: int, name: str, each: str) -> Vector | None:
-    """Finite numbers that are not negative, one a row or one a query, as `each` says."""
+def checked_weights(weights: Any, n: int, name: str, each: str, first: int = 0) -> Vector | None:
+    """Finite numbers that are not negative, one a row or one a query, as `each` says; counted from the first."""
     if weights is None:
         return None
     checked = np.ascontiguousarray(weights, dtype=np.float64)
@@ -76,5 +76,5 @@ def checked_weights(weights: Any, n: int, name: str, each: str) -> Vector | None
     bad = ~(np.isfinite(checked) & (checked >= 0))
     if bad.any():
         place = int(np.flatnonzero(bad)[0])
-        raise LinrankError(f"{name}[{place}] is {checked[place]}; weights are finite and not negative.")
+        raise LinrankError(f"{name}[{first + place}] is {checked[place]}; weights are finite and not negative.")
     return checked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,46 +11,63 @@ import numpy as np
 
 from linrank.arrays import Offsets
 from linrank.dataset.row_files import ArraySource, RowFiles, Rows, read_rows, take_rows
+from linrank.dataset.work_folder import WorkFolder
 
 Report = Callable[[int], None]
 
 
-def grouped_blocks(
+def sort_into_ranges(
     source: ArraySource,
     names: tuple[str, ...],
     places: Iterable[Offsets],
     bounds: Offsets,
-    folder: Path,
+    work: WorkFolder,
     report: Report,
-) -> Iterator[Rows]:
-    """Yield the rows in their new order, those of one range of `bounds` after the other.
+) -> None:
+    """Copy the rows of each range of `bounds` in their new order to files of their own.
 
-    `places` are the new places of the rows as they stand, piece after piece. A first pass copies the rows of each range
-    to files of their own; they are put in order in memory, one range at a time. `report` is told how many rows were
-    copied.
+    `places` are the new places of the rows as they stand, piece after piece. `report` is told how many rows were
+    copied, and `work` is told the same with what the files hold, from where a later call goes on.
     """
-    ranges = [RowFiles(folder / f"range-{place}") for place in range(len(bounds) - 1)]
+    n_done, states = work.get("sorted", (0, [{}] * (len(bounds) - 1)))
+    ranges = [RowFiles(_folder(work, place), state) for place, state in enumerate(states)]
     start = 0
     for new in places:
         stop = start + len(new)
-        rows = read_rows(source, names, start, stop) | {"place": new}
-        belongs_to = np.searchsorted(bounds, new, side="right") - 1
-        order = np.argsort(belongs_to, kind="stable")
-        ends = np.searchsorted(belongs_to[order], np.arange(len(bounds)))
-        for files, (first, last) in zip(ranges, pairwise(ends.tolist()), strict=True):
-            if last > first:
-                files.append(take_rows(rows, order[first:last]))
+        if stop > n_done:
+            rows = read_rows(source, names, start, stop) | {"place": new}
+            belongs_to = np.searchsorted(bounds, new, side="right") - 1
+            order = np.argsort(belongs_to, kind="stable")
+            ends = np.searchsorted(belongs_to[order], np.arange(len(bounds)))
+            for files, (first, last) in zip(ranges, pairwise(ends.tolist()), strict=True):
+                if last > first:
+                    files.append(take_rows(rows, order[first:last]))
+            report(stop)
+            if work.is_time_to_note:
+                work.note(sorted=[stop, [files.state() for files in ranges]])
         start = stop
-        report(stop)
-    for place, files in enumerate(ranges):
+    work.note(sorted=[start, [files.state() for files in ranges]])
+
+
+def sorted_blocks(work: WorkFolder, bounds: Offsets, n_done: int) -> Iterator[Rows]:
+    """Yield the rows of each range but the first `n_done`, put in order."""
+    states = work["sorted"][1]
+    for place in range(n_done, len(bounds) - 1):
+        files = RowFiles(_folder(work, place), states[place])
         rows = read_rows(files, files.names, 0, int(bounds[place + 1] - bounds[place]))
-        files.remove()
         yield take_rows(rows, np.argsort(rows.pop("place")))
 
 
-def blocks_as_they_stand(source: ArraySource, names: tuple[str, ...], bounds: Offsets) -> Iterator[Rows]:
-    """Yield rows whose order is right already."""
-    for start, stop in pairwise(bounds.tolist()):
+def remove_ranges(work: WorkFolder, start: int, stop: int) -> int:
+    """Give back the room of ranges that are where they belong; return the first that is not."""
+    for place in range(start, stop):
+        shutil.rmtree(_folder(work, place), ignore_errors=True)
+    return stop
+
+
+def blocks_as_they_stand(source: ArraySource, names: tuple[str, ...], bounds: Offsets, n_done: int) -> Iterator[Rows]:
+    """Yield rows whose order is right already, but those of the first `n_done` ranges."""
+    for start, stop in pairwise(bounds[n_done:].tolist()):
         yield read_rows(source, names, start, stop)
 
 
@@ -58,3 +76,7 @@ def row_bounds(starts: Offsets, bytes_a_row: float, block_bytes: float, whole_qu
     n_rows = int(starts[-1])
     bounds = np.append(np.arange(0, max(1, n_rows), max(1, int(block_bytes / max(1.0, bytes_a_row)))), n_rows)
     return np.unique(starts[np.searchsorted(starts, bounds)]) if whole_queries else bounds
+
+
+def _folder(work: WorkFolder, place: int) -> Path:
+    return work.path / f"range-{place}"

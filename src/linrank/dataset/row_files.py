@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -61,13 +62,41 @@ def take_rows(rows: Rows, chosen: Offsets) -> Rows:
 
 
 class RowFiles:
-    """Rows in a folder, one file an array; they grow at the end."""
+    """Rows in a folder, one file an array; they grow at the end.
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
+    `state` says what they are, and with it they are what they were again, whatever was appended since.
+    """
+
+    def __init__(self, folder: Path, state: dict[str, Any] | None = None) -> None:
         self._folder = folder
         self._sizes: dict[str, int] = {}
         self._kinds: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
+        self._not_on_disk: set[str] = set()
+        folder.mkdir(exist_ok=state is not None)
+        if state is not None:
+            self._restore(state)
+
+    def state(self) -> dict[str, Any]:
+        """What the files hold, once all of it is on the disk: the name, size, type and shape of a row of each."""
+        for name in sorted(self._not_on_disk):
+            with (self._folder / name).open("rb") as file:
+                os.fsync(file.fileno())
+        self._not_on_disk.clear()
+        return {
+            name: [size, self._kinds[name][0].str, list(self._kinds[name][1])] for name, size in self._sizes.items()
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        for path in self._folder.iterdir():
+            if path.name not in state:
+                path.unlink()
+        for name, (size, kind, shape) in state.items():
+            self._sizes[name], self._kinds[name] = size, (np.dtype(kind), tuple(shape))
+            n_bytes = size * int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+            place = self._folder / name
+            if not place.exists() or place.stat().st_size < n_bytes:
+                raise DataFormatError(str(place), None, f"has fewer than its {n_bytes} bytes. Begin again without it.")
+            os.truncate(place, n_bytes)
 
     @property
     def source(self) -> str:
@@ -80,6 +109,11 @@ class RowFiles:
     def names(self) -> tuple[str, ...]:
         """Of the arrays that `read_rows` asks for."""
         return tuple(name for name in self._sizes if name not in _MEMBERS)
+
+    @property
+    def described(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The type and the shape of each array."""
+        return {name: (kind, (self._sizes[name], *shape)) for name, (kind, shape) in self._kinds.items()}
 
     @property
     def n_bytes(self) -> int:
@@ -102,14 +136,10 @@ class RowFiles:
         read = np.fromfile(self._folder / name, dtype=kind, count=count, offset=start * width * kind.itemsize)
         return read.reshape(stop - start, *shape)
 
-    def remove(self) -> None:
-        for path in self._folder.iterdir():
-            path.unlink()
-        self._folder.rmdir()
-
     def _append(self, name: str, array: NDArray[Any]) -> None:
         # Opened for each piece: there may be more such files than a process may have open.
         with (self._folder / name).open("ab") as file:
             file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        self._not_on_disk.add(name)
         self._kinds[name] = array.dtype, array.shape[1:]
         self._sizes[name] = self.size(name) + len(array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from typing import IO, Any
 
@@ -15,13 +16,23 @@ _BYTES_AT_A_TIME = 1 << 23
 
 
 class SectionWriter:
-    """A file in the making: each array grows at its end; the header is written last, with the checksums."""
+    """A file in the making: each array grows at its end; the header is written last, with the checksums.
 
-    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+    `state` is how far it has come, from where it goes on.
+    """
+
+    def __init__(self, file: IO[bytes], layout: Layout, state: dict[str, dict[str, int]] | None = None) -> None:
         self._file = file
         self._layout = layout
-        self._done = dict.fromkeys(layout.sections, 0)
-        self._checksums = dict.fromkeys(layout.sections, 0)
+        nothing = dict.fromkeys(layout.sections, 0)
+        self._done = nothing | (state["done"] if state else {})
+        self._checksums = nothing | (state["checksums"] if state else {})
+
+    def state(self) -> dict[str, dict[str, int]]:
+        """How many bytes of each array there are, once all of them are on the disk, and their checksums."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return {"done": dict(self._done), "checksums": dict(self._checksums)}
 
     def append(self, name: str, array: NDArray[Any]) -> None:
         """Write some more of an array."""

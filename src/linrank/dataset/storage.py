@@ -45,7 +45,7 @@ def save_dataset(dataset: RankingDataset, path: str | os.PathLike[str]) -> None:
         n_features=dataset.n_features,
         n_queries=dataset.n_queries,
         feature_names=dataset.feature_names,
-        query_ids=None if "query_ids" in arrays else _python_ids(dataset.queries.ids),
+        query_ids=None if "query_ids" in arrays else header_ids(dataset.queries.ids),
         missing=dataset.missing,
     )
     with replacing(path, "wb") as file:
@@ -145,7 +145,8 @@ def _arrays_of(dataset: RankingDataset) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in arrays.items() if array is not None}
 
 
-def _python_ids(ids: NDArray[Any]) -> tuple[str | int | float, ...]:
+def header_ids(ids: NDArray[Any]) -> tuple[str | int | float, ...]:
+    """Query ids that are Python objects, as the header holds them."""
     values = tuple(value.item() if isinstance(value, np.generic) else value for value in ids)
     for query, value in enumerate(values):
         if not isinstance(value, str | int | float):

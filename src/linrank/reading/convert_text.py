@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from scipy import sparse
+from numpy.typing import DTypeLike
 
-from linrank.arrays import Offsets, offsets_from_sizes
-from linrank.compiled import kernel
-from linrank.dataset.grouped_rows import blocks_as_they_stand, grouped_blocks, row_bounds
+from linrank.dataset.arranging import LEAST_ROOM, WORKING_BYTES, Progress
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries
-from linrank.dataset.regrouping import (
-    LEAST_ROOM,
-    SHARE_OF_A_BLOCK,
-    WORKING_BYTES,
-    Progress,
-    file_and_folder,
-    row_reporter,
-    write_blocks,
-)
 from linrank.dataset.row_files import RowFiles, Rows
 from linrank.dataset.storage_layout import Layout as FileLayout
 from linrank.dataset.storage_layout import Section
 from linrank.dataset.width import check_room
+from linrank.dataset.work_folder import WorkFolder, stamp_of
+from linrank.errors import LinrankError
 from linrank.memory import room_within
 from linrank.reading.byte_source import ByteSource, LongLineError
 from linrank.reading.chunk_stream import ChunkStream
-from linrank.reading.feature_rows import Layout, check_largest_id, is_dense, scatter_rows
+from linrank.reading.feature_rows import Layout, check_largest_id, is_dense
 from linrank.reading.line_chunk import LineChunk, LineRules
 from linrank.reading.line_ledger import LineLedger
-from linrank.reading.missing import fill_missing
+from linrank.reading.staged_rows import StagedRows, convert_rows, query_starts
 from linrank.reading.svmlight import CHUNK_BYTES, check_layout, checked_rules, long_line, reporter
 from linrank.threads import number_of_threads
 
 # Of a chunk's bytes: its text, what is found in it, and what is on the way to files.
 _BYTES_A_LETTER = 8
-_ROWS_AT_A_TIME = 1 << 18
 _LARGEST_INT32 = 2**31 - 1
 
 
@@ -58,6 +45,7 @@ def convert_svmlight(
     layout: Layout | None = None,
     one_query: bool = False,
     n_threads: int | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> FileLayout:
     """Write text as a `.linrank` file without loading it, the rows of each query together; return what it holds.
@@ -70,38 +58,35 @@ def convert_svmlight(
     ----------
     memory : the most that the process may use, such as "2GB"; half of what the machine has unless told.
         Ids and sizes of queries are held beside it; so is a query, where missing="query_min" needs all of it.
+    resume : go on with what a process that was killed has left in `OUT.parts`
     """
     rules = checked_rules(zero_based, n_features, missing, dtype)
     check_layout(layout)
     room = room_within(memory, WORKING_BYTES + LEAST_ROOM) - WORKING_BYTES
-    with file_and_folder(out) as (file, folder):
-        text = _TextRows(os.fsdecode(path), rules, folder / "text", one_query=one_query)
-        n_text_bytes = text.copy(room, number_of_threads(n_threads), progress)
-        queries = text.queries()
-        made = text.file_layout(queries, layout, missing)
-        fills = missing == "query_min" and text.ledger.n_missing > 0
-        width = made.n_features * rules.dtype.itemsize if "features" in made.sections else 0
-        a_row = text.rows.n_bytes / made.n_documents + width
-        bounds = row_bounds(queries.starts, a_row, SHARE_OF_A_BLOCK * room, whole_queries=fills)
-        report = row_reporter(progress, made.n_documents, n_text_bytes, 1 if text.is_grouped else 2, n_text_bytes)
-        names = tuple(name for name in text.rows.names if name != "query")
-        if text.is_grouped:
-            blocks = blocks_as_they_stand(text.rows, names, bounds)
-        else:
-            places = _places(text.rows, queries.starts, int(bounds[1]))
-            blocks = grouped_blocks(text.rows, names, places, bounds, folder, report)
-        finished = _finished(blocks, made, queries.starts, bounds, fills=fills)
-        of_queries = {"query_starts": queries.starts, "query_ids": queries.ids}
-        write_blocks(file, made, of_queries, finished, bounds, report)
-    return made
+    name = os.fsdecode(path)
+    if resume and not Path(name).is_file():
+        raise LinrankError(f"{name}: what is read once cannot be gone on with. Save it to a file, and convert that.")
+    about = {
+        "source": name,
+        "stamp": stamp_of(name) if Path(name).is_file() else None,
+        "memory": memory,
+        "options": [zero_based, n_features, missing, str(rules.dtype), layout, one_query],
+    }
+
+    def stage(work: WorkFolder) -> StagedRows:
+        text = _TextRows(name, rules, RowFiles(work.path / "rows", {}), one_query=one_query)
+        n_bytes = text.copy(room, number_of_threads(n_threads), progress)
+        return text.staged(RowFiles(work.path / "queries", {}), layout, missing, n_bytes)
+
+    return convert_rows(out, about, room, stage, resume=resume, progress=progress)
 
 
 class _TextRows:
     """The rows of a text as they stand, in files."""
 
-    def __init__(self, name: str, rules: LineRules, folder: Path, *, one_query: bool) -> None:
+    def __init__(self, name: str, rules: LineRules, rows: RowFiles, *, one_query: bool) -> None:
         self.ledger = LineLedger(name, rules, one_query=one_query)
-        self.rows = RowFiles(folder)
+        self.rows = rows
         self._name = name
         self._rules = rules
         self._n_features = rules.n_features or 0
@@ -150,20 +135,19 @@ class _TextRows:
             self._last_query = rows["query"][-1]
         self.rows.append(rows)
 
-    @property
-    def is_grouped(self) -> bool:
-        return not self.rows.size("query") or self.ledger.n_runs == self.ledger.n_queries
+    def staged(self, of_queries: RowFiles, layout: Layout | None, missing: MissingRule, n_bytes: int) -> StagedRows:
+        """All that came; `of_queries` is where the queries go."""
+        queries = self.ledger.queries_without_qid()
+        if queries is None:
+            queries = Queries(self.ledger.ids(), query_starts(self.rows, self.ledger.n_queries), None)
+        of_queries.append({"query_starts": queries.starts, "query_ids": queries.ids})
+        is_grouped = not self.rows.size("query") or self.ledger.n_runs == self.ledger.n_queries
+        fills = missing == "query_min" and self.ledger.n_missing > 0
+        return StagedRows(
+            self._file_layout(queries, layout, missing), self.rows, of_queries, is_grouped, fills, n_bytes
+        )
 
-    def queries(self) -> Queries:
-        """The queries of the rows, as they are once these are grouped."""
-        if (queries := self.ledger.queries_without_qid()) is not None:
-            return queries
-        sizes = np.zeros(self.ledger.n_queries, dtype=np.int64)
-        for numbers in _column(self.rows, "query", _ROWS_AT_A_TIME):
-            sizes += np.bincount(numbers, minlength=len(sizes))
-        return Queries(self.ledger.ids(), offsets_from_sizes(sizes), None)
-
-    def file_layout(self, queries: Queries, layout: Layout | None, missing: MissingRule) -> FileLayout:
+    def _file_layout(self, queries: Queries, layout: Layout | None, missing: MissingRule) -> FileLayout:
         """Where the arrays of the file are, in the order in which `save_dataset` has them."""
         n_rows, n_entries, n_letters = self.ledger.n_rows, self.rows.size("values"), self.rows.size("comment_letters")
         kind, whole = self._rules.dtype, np.dtype(np.int64)
@@ -190,46 +174,3 @@ class _TextRows:
             query_ids=None,
             missing=missing,
         )
-
-
-def _finished(
-    blocks: Iterator[Rows], layout: FileLayout, starts: Offsets, bounds: Offsets, *, fills: bool
-) -> Iterator[Rows]:
-    """The blocks with the arrays that the file has, missing values filled."""
-    for rows, start, stop in zip(blocks, bounds[:-1], bounds[1:], strict=True):
-        found = dict(rows)
-        shape = int(stop - start), layout.n_features
-        arrays = rows["values"], rows["columns"], rows["row_starts"]
-        features: NDArray[Any] | sparse.csr_array
-        if "features" in layout.sections:
-            features = found["features"] = np.empty(shape, dtype=rows["values"].dtype)
-            scatter_rows(*arrays, features)
-        else:
-            # Of the same memory: what is filled is filled in the rows.
-            features = sparse.csr_array(arrays, shape=shape)
-        if fills:
-            first, last = np.searchsorted(starts, (start, stop))
-            queries = Queries.from_sizes(np.diff(starts[first : last + 1]), shape[0])
-            fill_missing(features, queries, "query_min", names=())
-        yield {name: array for name, array in found.items() if name in layout.sections}
-
-
-def _places(rows: RowFiles, starts: Offsets, n_rows: int) -> Iterator[Offsets]:
-    """The places of the rows where each query's stand together, in the order they stand in."""
-    next_places = starts[:-1].copy()
-    for queries in _column(rows, "query", n_rows):
-        places = np.empty(len(queries), dtype=np.int64)
-        _take_places(queries, next_places, places)
-        yield places
-
-
-def _column(rows: RowFiles, name: str, n_rows: int) -> Iterator[Offsets]:
-    for start in range(0, rows.size(name), n_rows):
-        yield rows.read(name, start, min(rows.size(name), start + n_rows))
-
-
-@kernel
-def _take_places(queries, next_places, places):  # type: ignore[no-untyped-def]
-    for row in range(len(queries)):
-        places[row] = next_places[queries[row]]
-        next_places[queries[row]] += 1

@@ -10,76 +10,122 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
+from linrank.dataset.checked_arrays import checked_labels, checked_names, checked_weights
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.row_files import Rows
 from linrank.dataset.text_column import TextColumn
 from linrank.reading.column_roles import ColumnPositions, ColumnRoles, IfThere, require_numbers
-from linrank.reading.missing import fill_missing
+from linrank.reading.missing import fill_missing, fill_rows
 from linrank.reading.table_sources import Column, TableSource
+
+# What the parts that are numbers, one a row, are called in a file.
+_ARRAYS = {"label": "labels", "weight": "document_weights"}
 
 
 def gather(source: TableSource, roles: ColumnRoles) -> RankingDataset:
     """The dataset of all rows of a table."""
-    gathering = _Gathering(source, roles)
-    for columns in source.batches([*gathering.features, *gathering.parts.values()]):
-        gathering.add(columns)
-    return gathering.dataset()
+    reader, ids = ColumnReader(source, roles), QueryIds()
+    batches = [reader.no_rows(), *(reader.rows(columns, ids) for columns in source.batches(reader.columns))]
+    blocks = [batch.pop("features") for batch in batches]
+
+    def joined(name: str) -> Any:
+        return np.concatenate([batch[name] for batch in batches]) if name in batches[0] else None
+
+    comments = [TextColumn(batch["comment_letters"], batch["comment_starts"]) for batch in batches if reader.has_docids]
+    dataset = RankingDataset.from_arrays(
+        _joined_blocks(blocks),
+        joined("labels"),
+        qid=joined("query"),
+        feature_names=reader.names,
+        comments=TextColumn.joined(comments) if comments else None,
+        document_weights=joined("document_weights"),
+        query_weights=reader.query_weights,
+    )
+    if roles.missing == "query_min":
+        fill_missing(dataset.features, dataset.queries, roles.missing, reader.names)
+    distinct = source.as_ids(ids.distinct())
+    return replace(dataset, queries=replace(dataset.queries, ids=distinct), missing=roles.missing)
 
 
-class _Gathering:
-    def __init__(self, source: TableSource, roles: ColumnRoles) -> None:
+class ColumnReader:
+    """Makes rows, as arrays by the names they have in a `.linrank` file, of batches of a table's columns.
+
+    `weights` are those of queries that came before, in other tables.
+    """
+
+    def __init__(self, source: TableSource, roles: ColumnRoles, weights: QueryWeights | None = None) -> None:
         self.source = source
         self.roles = roles
         positions = ColumnPositions(source)
-        self.parts = {
+        self._parts = {
             part: positions.of(name.name if isinstance(name, IfThere) else name, f"{part}=")
             for part, name in roles.named().items()
             if not isinstance(name, IfThere) or name.name in source.names
         }
-        self.features = positions.of_features(roles.features, self.parts)
-        for part in self.parts.keys() - {"qid", "docid"}:
-            require_numbers(source, self.parts[part], f"the {part} column", "Map its values to numbers.")
-        all_float32 = all(source.types[position].number == np.float32 for position in self.features)
-        self._dtype = np.dtype(roles.dtype or (np.float32 if all_float32 else np.float64))
+        self._features = positions.of_features(roles.features, self._parts)
+        for part in self._parts.keys() - {"qid", "docid"}:
+            require_numbers(source, self._parts[part], f"the {part} column", "Map its values to numbers.")
+        all_float32 = all(source.types[position].number == np.float32 for position in self._features)
+        self.dtype = np.dtype(roles.dtype or (np.float32 if all_float32 else np.float64))
+        self.names = (
+            checked_names([str(source.names[position]) for position in self._features], len(self._features)) or ()
+        )
+        self.n_missing = 0
         self._row = 0
-        self._blocks: list[NDArray[Any]] = []
-        self._numbers: dict[str, list[Vector]] = {part: [] for part in self.parts if part not in ("qid", "docid")}
-        self._ids = _QueryIds()
-        self._docids: list[TextColumn] = []
+        self._query_weights = QueryWeights() if weights is None else weights
 
-    def add(self, columns: list[Column]) -> None:
-        block = np.empty((len(columns[0].values), len(self.features)), dtype=self._dtype)
-        for place, position in enumerate(self.features):
+    @property
+    def columns(self) -> list[int]:
+        """The columns to read, by their positions."""
+        return [*self._features, *self._parts.values()]
+
+    @property
+    def has_docids(self) -> bool:
+        return "docid" in self._parts
+
+    @property
+    def query_weights(self) -> Vector | None:
+        """Those of all queries so far."""
+        return self._query_weights.of_queries if "query_weight" in self._parts else None
+
+    def no_rows(self) -> Rows:
+        """All arrays that rows have."""
+        rows: Rows = {"features": np.empty((0, len(self._features)), dtype=self.dtype)}
+        rows["query"] = np.empty(0, dtype=np.int64)
+        rows |= {_ARRAYS[part]: np.empty(0) for part in self._parts if part in _ARRAYS}
+        if self.has_docids:
+            rows |= {"comment_starts": np.zeros(1, np.int64), "comment_letters": np.empty(0, np.uint8)}
+        return rows
+
+    def rows(self, columns: list[Column], ids: QueryIds) -> Rows:
+        """The next rows, with the numbers of their queries; missing values are filled, but for "query_min"."""
+        n_rows = len(columns[0].values)
+        block = np.empty((n_rows, len(self._features)), dtype=self.dtype)
+        for place, position in enumerate(self._features):
             self._put_numbers(columns[place], position, block[:, place])
-        for (part, position), column in zip(self.parts.items(), columns[len(self.features) :], strict=True):
+        rows: Rows = {"features": block}
+        for (part, position), column in zip(self._parts.items(), columns[len(self._features) :], strict=True):
             self._refuse_missing(column, part, position)
             if part == "qid":
-                self._ids.add(column.values)
+                rows["query"] = ids.add(column.values)
             elif part == "docid":
-                self._docids.append(self._comments(column.values, position))
+                comments = self._comments(column.values, position)
+                rows |= {"comment_starts": comments.starts, "comment_letters": comments.letters}
             else:
-                self._numbers[part].append(np.empty(len(block)))
-                self._put_numbers(column, position, self._numbers[part][-1])
-        self._blocks.append(block)
-        self._row += len(block)
-
-    def dataset(self) -> RankingDataset:
-        numbers = {part: np.concatenate([np.empty(0), *pieces]) for part, pieces in self._numbers.items()}
-        names = [str(self.source.names[position]) for position in self.features]
-        if "qid" not in self.parts:
-            self._ids.add(np.zeros(self._row, dtype=np.int64))
-        queries = Queries.from_ids(self._ids.of_rows())
-        dataset = RankingDataset.from_arrays(
-            self._joined_blocks(),
-            numbers.get("label"),
-            qid=self._ids.of_rows(),
-            feature_names=names,
-            comments=TextColumn.joined(self._docids) if "docid" in self.parts else None,
-            document_weights=numbers.get("weight"),
-            query_weights=self._one_a_query(numbers["query_weight"], queries) if "query_weight" in numbers else None,
-        )
-        fill_missing(dataset.features, queries, self.roles.missing, names)
-        return replace(dataset, queries=replace(queries, ids=self._ids.distinct()), missing=self.roles.missing)
+                self._put_numbers(column, position, numbers := np.empty(n_rows))
+                rows[_ARRAYS.get(part, part)] = numbers
+        if "query" not in rows:
+            rows["query"] = ids.add(np.zeros(n_rows, dtype=np.int64))
+        checked_labels(rows.get("labels"), n_rows, self._row)
+        checked_weights(rows.get("document_weights"), n_rows, "document_weights", "row", self._row)
+        fill_rows(block, self.roles.missing, self.names, self._row)
+        if self.roles.missing == "query_min":
+            self.n_missing += int(np.count_nonzero(np.isnan(block)))
+        if "query_weight" in rows:
+            self._query_weights.add(rows.pop("query_weight"), rows["query"], self, ids)
+        self._row += n_rows
+        return rows
 
     def _put_numbers(self, column: Column, position: int, out: NDArray[Any]) -> None:
         name = self.source.names[position]
@@ -124,52 +170,69 @@ class _Gathering:
                 )
         return TextColumn.from_texts(f"docid = {text}" for text in texts)
 
-    def _joined_blocks(self) -> NDArray[Any]:
-        joined = np.empty((self._row, len(self.features)), dtype=self._dtype)
-        start = 0
-        # Each block's memory is given back before the next is copied, so that there is one copy, not two.
-        self._blocks.reverse()
-        while self._blocks:
-            block = self._blocks.pop()
-            joined[start : start + len(block)] = block
-            start += len(block)
-        return joined
 
-    def _one_a_query(self, weights: Vector, queries: Queries) -> Vector:
-        grouped = queries.grouped(weights)
-        firsts = grouped[queries.starts[:-1]]
-        differing = np.flatnonzero(grouped != np.repeat(firsts, queries.sizes))
-        if len(differing):
-            query = int(np.searchsorted(queries.starts, differing[0], side="right")) - 1
-            raise self.source.error(
-                f"query {self._ids.distinct().tolist()[query]!r} has the weights {firsts[query]} and "
-                f"{grouped[differing[0]]} in column {self.roles.query_weight!r}; a query has one weight. "
-                "Use weight= for weights of documents."
-            )
-        return firsts
+def _joined_blocks(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    joined = np.empty((sum(map(len, blocks)), blocks[0].shape[1]), dtype=blocks[0].dtype)
+    start = 0
+    # Each block's memory is given back before the next is copied, so that there is one copy, not two.
+    blocks.reverse()
+    while blocks:
+        block = blocks.pop()
+        joined[start : start + len(block)] = block
+        start += len(block)
+    return joined
 
 
-class _QueryIds:
-    """The query ids of batches of rows, each kept once; rows hold their numbers, by first appearance."""
+class QueryIds:
+    """The query ids of batches of rows, each kept once; rows have their numbers, by first appearance."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
         self._distinct: list[NDArray[Any]] = []
-        self._of_rows: list[Offsets] = []
 
-    def add(self, ids: NDArray[Any]) -> None:
+    def add(self, ids: NDArray[Any]) -> Offsets:
+        """The numbers of the queries of some more rows."""
         batch = Queries.from_ids(ids)
         known = len(self._numbers)
         found = [self._numbers.setdefault(value, len(self._numbers)) for value in batch.ids.tolist()]
         numbers = np.array(found, dtype=np.int64)
         self._distinct.append(batch.ids[numbers >= known])
-        self._of_rows.append(numbers[batch.of_rows()])
+        return numbers[batch.of_rows()]
 
-    def of_rows(self) -> Offsets:
-        return np.concatenate([np.empty(0, dtype=np.int64), *self._of_rows])
+    def __len__(self) -> int:
+        return len(self._numbers)
 
     def distinct(self) -> NDArray[Any]:
         return np.concatenate(self._distinct) if self._distinct else np.empty(0, dtype=np.int64)
+
+
+class QueryWeights:
+    """One weight a query, which all of its rows say."""
+
+    def __init__(self) -> None:
+        self._room = np.empty(0)
+        self._size = 0
+
+    def add(self, weights: Vector, rows_queries: Offsets, reader: ColumnReader, ids: QueryIds) -> None:
+        """What some more rows say; refuse a query that has two weights."""
+        if len(self._room) < len(ids):
+            self._room = np.concatenate((self.of_queries, np.empty(2 * len(ids) - self._size)))
+        new = rows_queries >= self._size
+        # Backwards: the first row of a query is the last to say its weight.
+        self._room[rows_queries[new][::-1]] = weights[new][::-1]
+        self._size = len(ids)
+        differing = np.flatnonzero(self._room[rows_queries] != weights)
+        if len(differing):
+            row = differing[0]
+            query = int(rows_queries[row])
+            raise reader.source.error(
+                f"query {ids.distinct().tolist()[query]!r} has the weights {self._room[query]} and {weights[row]} in "
+                f"column {reader.roles.query_weight!r}; a query has one weight. Use weight= for weights of documents."
+            )
+
+    @property
+    def of_queries(self) -> Vector:
+        return self._room[: self._size]
 
 
 def _first_inexact(values: NDArray[Any]) -> int | None:

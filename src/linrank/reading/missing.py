@@ -23,7 +23,10 @@ _VALUES_AT_A_TIME = 1 << 18
 
 
 def fill_missing(
-    features: NDArray[Any] | sparse.csr_array, queries: Queries, rule: MissingRule, names: Sequence[str]
+    features: NDArray[Any] | sparse.csr_array,
+    queries: Queries,
+    rule: MissingRule,
+    names: Sequence[str],
 ) -> None:
     """Replace each NaN, in place, by what the rule says; an absent entry of a CSR matrix is a 0, not missing.
 
@@ -37,13 +40,21 @@ def fill_missing(
         rule that LETOR describes, though its "min" files hold 0 for some features.
     names : one name a feature, for the message
     """
+    if rule == "query_min":
+        _fill_with_query_min(features, queries)
+    else:
+        fill_rows(features, rule, names)
+
+
+def fill_rows(
+    features: NDArray[Any] | sparse.csr_array, rule: MissingRule, names: Sequence[str], first_row: int = 0
+) -> None:
+    """The same where the rule looks at each row alone; "query_min", which does not, leaves them as they are."""
     check_missing_rule(rule)
     values = _values(features)
     if rule == "error":
-        _refuse_missing(features, values, names)
-    elif rule == "query_min":
-        _fill_with_query_min(features, queries)
-    elif rule != "keep":
+        _refuse_missing(features, values, names, first_row)
+    elif rule not in ("keep", "query_min"):
         number = float(rule)
         if abs(number) > float(np.finfo(values.dtype).max):
             raise LinrankError(f"missing={number!r} does not fit {values.dtype}. Use a smaller number or float64.")
@@ -84,7 +95,7 @@ def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
         yield values[start : start + rows]
 
 
-def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str]) -> None:
+def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str], first_row: int) -> None:
     is_sparse: bool = sparse.issparse(features)
     passed = 0
     for piece in _pieces(values):
@@ -97,7 +108,7 @@ def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str]) -
             else:
                 row, column = place, int(missing[0, 1])
             raise LinrankError(
-                f"feature {names[column]!r} has no value (NaN) in row {row}; every document needs one. "
+                f"feature {names[column]!r} has no value (NaN) in row {first_row + row}; every document needs one. "
                 'Say how to fill it: missing=0 or another number, or missing="query_min"; missing="keep" leaves it, '
                 "for data that is only looked at."
             )

@@ -19,6 +19,14 @@ from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
 from linrank.reading.tables import read_parquet
 
 
+def parquet_files(folder: str | os.PathLike[str]) -> list[str]:
+    """The Parquet files of a folder, in order of their names."""
+    paths = sorted(str(path.absolute()) for path in Path(folder).glob("*.parquet"))
+    if not paths:
+        raise DataFormatError(os.fspath(folder), None, "holds no file named *.parquet. Check the path.")
+    return paths
+
+
 @dataclass(frozen=True, eq=False)
 class PartitionedDataset:
     """Parquet files with the same columns, in order of their names; no query is in two of them.
@@ -46,9 +54,7 @@ class PartitionedDataset:
     def open(cls, folder: str | os.PathLike[str], **roles: Any) -> PartitionedDataset:
         """Look at the files' own descriptions; no rows are read but those of the first."""
         source = os.fspath(folder)
-        paths = sorted(str(path.absolute()) for path in Path(source).glob("*.parquet"))
-        if not paths:
-            raise DataFormatError(source, None, "holds no file named *.parquet. Check the path.")
+        paths = parquet_files(source)
         try:
             from pyarrow import parquet
         except ImportError:

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
 
-# So that a batch of a hundred columns, turned into rows, stays in cache.
+# So that a batch of a hundred columns, turned into rows, stays in cache, and one of many thousands is not large.
 _ROWS_AT_A_TIME = 1 << 14
+_VALUES_AT_A_TIME = 1 << 21
 # Rows of a CSV file do not cross blocks: the widest row there may be.
 _CSV_BLOCK_BYTES = 1 << 24
+_FORMS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV"}
 
 
 class ColumnType(NamedTuple):
@@ -54,12 +56,17 @@ def _error_in_memory(message: str, row: int | None = None) -> LinrankError:
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table's columns, how to get batches of rows of some of them by position, and how to name what is wrong."""
+    """A table's columns, how to get batches of rows of some of them by position, and how to name what is wrong.
+
+    `as_ids` makes query ids of the different values of a column, and `n_rows` is None where nobody knows.
+    """
 
     names: list[Any]
     types: list[ColumnType]
     batches: Callable[[Sequence[int]], Batches]
     error: ErrorMaker = _error_in_memory
+    as_ids: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
+    n_rows: int | None = None
 
 
 def table_source(table: Any) -> TableSource:
@@ -81,10 +88,15 @@ def table_source(table: Any) -> TableSource:
     )
 
 
+def _rows_at_a_time(columns: Sequence[int]) -> int:
+    return max(1, min(_ROWS_AT_A_TIME, _VALUES_AT_A_TIME // max(1, len(columns))))
+
+
 def _pandas_source(frame: Any) -> TableSource:
     def batches(columns: Sequence[int]) -> Batches:
-        for start in range(0, len(frame), _ROWS_AT_A_TIME):
-            rows = frame.iloc[start : start + _ROWS_AT_A_TIME]
+        step = _rows_at_a_time(columns)
+        for start in range(0, len(frame), step):
+            rows = frame.iloc[start : start + step]
             yield [_pandas_column(rows.iloc[:, column]) for column in columns]
 
     types = [ColumnType(_pandas_number(dtype), str(dtype)) for dtype in frame.dtypes]
@@ -110,7 +122,7 @@ def _pandas_column(series: Any) -> Column:
 
 def _polars_source(frame: Any) -> TableSource:
     def batches(columns: Sequence[int]) -> Batches:
-        for rows in frame.iter_slices(_ROWS_AT_A_TIME):
+        for rows in frame.iter_slices(_rows_at_a_time(columns)):
             yield [_polars_column(rows.to_series(column)) for column in columns]
 
     types = [ColumnType(_polars_number(dtype), str(dtype)) for dtype in frame.dtypes]
@@ -151,8 +163,9 @@ def _arrow_source(table: Any) -> TableSource:
 
 
 def _arrow_batches(table: Any, columns: Sequence[int], *, empty_is_missing: bool = False) -> Batches:
-    for start in range(0, table.num_rows, _ROWS_AT_A_TIME):
-        rows = table.slice(start, _ROWS_AT_A_TIME)
+    step = _rows_at_a_time(columns)
+    for start in range(0, table.num_rows, step):
+        rows = table.slice(start, step)
         yield [_arrow_column(rows.column(column), empty_is_missing) for column in columns]
 
 
@@ -202,25 +215,28 @@ def parquet_source(path: Path) -> TableSource:
 
     def batches(columns: Sequence[int]) -> Batches:
         wanted = [names[column] for column in columns]
-        for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=wanted):
+        for batch in file.iter_batches(_rows_at_a_time(columns), columns=wanted):
             # By name: they come in the file's order, and a name may bring along those that go on after a dot.
             yield [_arrow_column(batch.column(name)) for name in wanted]
 
-    return TableSource(names, _arrow_types(file.schema_arrow), batches, _error_in_file(path))
+    types, error = _arrow_types(file.schema_arrow), _error_in_file(path)
+    return TableSource(names, types, batches, error, n_rows=file.metadata.num_rows)
 
 
 def arrow_file_source(path: Path) -> TableSource:
-    """An Arrow IPC file, which is also Feather version 2, mapped into memory."""
+    """An Arrow IPC file, which is also Feather version 2, mapped into memory, one of its batches at a time."""
     pa = _pyarrow("Reading Arrow files")
-    mapped = pa.memory_map(str(path))
-    schema = pa.ipc.open_file(mapped).schema
+    schema = pa.ipc.open_file(pa.memory_map(str(path))).schema
 
     def batches(columns: Sequence[int]) -> Batches:
         # Other columns are not even decompressed; these come in the file's order.
-        file = pa.ipc.open_file(mapped, options=pa.ipc.IpcReadOptions(included_fields=sorted(columns)))
-        place_of = {column: place for place, column in enumerate(sorted(columns))}
-        for number in range(file.num_record_batches):
-            yield from _arrow_batches(file.get_batch(number), [place_of[column] for column in columns])
+        wanted = pa.ipc.IpcReadOptions(included_fields=sorted(columns))
+        places = [sorted(columns).index(column) for column in columns]
+        number = 0
+        # What was read of a map counts as memory until it is closed: each batch has its own.
+        while number < (file := pa.ipc.open_file(pa.memory_map(str(path)), options=wanted)).num_record_batches:
+            yield from _arrow_batches(file.get_batch(number), places)
+            number += 1
 
     return TableSource(list(schema.names), _arrow_types(schema), batches, _error_in_file(path))
 
@@ -255,7 +271,14 @@ def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> Tab
             for batch in reader:
                 yield from _arrow_batches(batch, range(len(wanted)), empty_is_missing=True)
 
-    return TableSource(list(schema.names), types, batches, error)
+    return TableSource(list(schema.names), types, batches, error, _as_written)
+
+
+def _as_written(ids: NDArray[Any]) -> NDArray[Any]:
+    """The ids as whole numbers, if all are written as Python would write such a number of 64 bits."""
+    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", str(text)) for text in ids.tolist()):
+        return ids.astype(np.int64)
+    return ids
 
 
 @contextmanager
@@ -320,7 +343,14 @@ def naming_file(path: str | os.PathLike[str], form: str) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.partition(".")[0] != "pyarrow" and not isinstance(error, UnicodeDecodeError):
             raise
-        raise DataFormatError(source, None, f"is not {form} that can be read ({str(error).splitlines()[0]}).") from None
+        raise DataFormatError(
+            source, None, f"is not {_FORMS[form]} that can be read ({str(error).splitlines()[0]})."
+        ) from None
+
+
+def release_memory() -> None:
+    """Give back what pyarrow holds for batches to come."""
+    _pyarrow("Reading tables").default_memory_pool().release_unused()
 
 
 def _pyarrow(purpose: str) -> Any:

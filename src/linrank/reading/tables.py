@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
-from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.reading.column_roles import ColumnRoles, IfThere
 from linrank.reading.gathered_columns import gather
 from linrank.reading.table_sources import (
+    TableSource,
     arrow_file_source,
     csv_source,
     naming_file,
@@ -69,17 +65,13 @@ def from_table(table: Any, **roles: Any) -> RankingDataset:
 @_takes_column_roles
 def read_parquet(path: str | os.PathLike[str], **roles: Any) -> RankingDataset:
     """Read a Parquet file, and of it only the columns needed; the options are those of `from_table`."""
-    columns = ColumnRoles(**roles)
-    with naming_file(path, "Parquet"):
-        return gather(parquet_source(Path(path)), columns)
+    return _read_file(path, "parquet", roles)
 
 
 @_takes_column_roles
 def read_arrow(path: str | os.PathLike[str], **roles: Any) -> RankingDataset:
     """Read an Arrow IPC or Feather file; the options are those of `from_table`."""
-    columns = ColumnRoles(**roles)
-    with naming_file(path, "Arrow"):
-        return gather(arrow_file_source(Path(path)), columns)
+    return _read_file(path, "arrow", roles)
 
 
 @_takes_column_roles
@@ -93,19 +85,28 @@ def read_csv(path: str | os.PathLike[str], *, delimiter: str | None = None, **ro
     ----------
     delimiter : one character; a tab for files named `.tsv`, a comma for any other, unless told
     """
+    return _read_file(path, "csv", roles, delimiter)
+
+
+def _read_file(
+    path: str | os.PathLike[str], form: str, roles: dict[str, Any], delimiter: str | None = None
+) -> RankingDataset:
     columns = ColumnRoles(**roles)
-    separator = ("\t" if ".tsv" in Path(path).suffixes else ",") if delimiter is None else delimiter
+    with naming_file(path, form):
+        return gather(file_source(path, form, columns, delimiter), columns)
+
+
+def file_source(
+    path: str | os.PathLike[str], form: str, roles: ColumnRoles, delimiter: str | None = None
+) -> TableSource:
+    """A file with a table of the given form."""
+    place = Path(path)
+    if form == "parquet":
+        return parquet_source(place)
+    if form == "arrow":
+        return arrow_file_source(place)
+    separator = ("\t" if ".tsv" in place.suffixes else ",") if delimiter is None else delimiter
     if len(separator) != 1 or not separator.isascii() or separator in '\r\n"':
         raise LinrankError(f"delimiter={separator!r} cannot separate fields; use one character, such as ';'.")
-    with naming_file(path, "CSV"):
-        texts = {name.name if isinstance(name, IfThere) else name for name in (columns.qid, columns.docid)}
-        dataset = gather(csv_source(Path(path), separator, texts), columns)
-    ids = _as_written(dataset.queries.ids)
-    return replace(dataset, queries=replace(dataset.queries, ids=ids))
-
-
-def _as_written(ids: NDArray[Any]) -> NDArray[Any]:
-    """The ids as whole numbers, if all are written as Python would write such a number of 64 bits."""
-    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", str(text)) for text in ids.tolist()):
-        return ids.astype(np.int64)
-    return ids
+    texts = {name.name if isinstance(name, IfThere) else name for name in (roles.qid, roles.docid)}
+    return csv_source(place, separator, texts)
