@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +42,21 @@ def put_in_place(made: Path, target: Path) -> None:
     # What was private stays private.
     made.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_permissions())
     made.replace(target)
+
+
+class TemporaryFolder:
+    """A folder that is removed with the last object that refers to this one, or at the end of the process.
+
+    It is where the system keeps such folders, which TMPDIR may say.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="linrank-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        # Another process may look into it, and leaves it alone.
+        return str, (str(self.path),)
 
 
 def _usual_permissions() -> int:

@@ -171,7 +171,8 @@ def test_convert_within_a_budget_groups_queries(run, folder, tmp_path):
     ("words", "message"),
     [
         (["convert", "train.txt", "once.txt", "--memory", "2GB"], "--memory is for a .linrank file, which is written"),
-        (["convert", "train.csv", "once.linrank", "--memory", "2GB"], "--memory is for a .linrank file, which is written"),
+        (["convert", "train.txt", "once.linrank", "--resume"], "Give it, as in the run that ended"),
+        (["convert", "-", "once.linrank", "--memory", "2GB", "--resume"], "standard input is read once"),
         (["convert", "train.txt", "once.linrank", "--memory", "much"], "is no amount of memory"),
         (["convert", "train.txt", "once.linrank", "--memory", "2GB", "--label", "x"], "has no option --label"),
         (["convert", "train.txt", "train.xyz"], "cannot tell the form from the ending '.xyz'"),

@@ -1,16 +1,19 @@
 """linrank train on data that is not loaded: the same model, within a budget or on a cluster, or a clear refusal."""
 
+import gc
 import json
+import tempfile
 import warnings
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from linrank import LinearModel, make_ranking, save_dataset
+from linrank import LinearModel, RankSVM, make_ranking, open_dataset, save_dataset, scan
 from linrank.cli import larger_data, main
 from linrank.dataset import stored_dataset
 from linrank.objective.stored_shards import Room
+from linrank.reading.convert import convert
 from linrank.reading.write_svmlight import write_svmlight
 
 
@@ -87,13 +90,41 @@ def test_sparse_data_too_and_the_output_says_how(run):
     np.testing.assert_array_equal(LinearModel.load("on-disk.json").weights, LinearModel.load("loaded.json").weights)
 
 
+def test_data_in_other_forms_is_converted_for_the_time_of_the_training(run, folder, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    frame = open_dataset(folder / "train.linrank").to_frame()
+    # Queries in pieces, and in both files.
+    frame = frame.sample(frac=1.0, random_state=0)
+    (folder / "parts").mkdir()
+    for number in range(2):
+        frame[number::2].to_parquet(folder / "parts" / f"{number}.parquet")
+    convert(folder / "parts", folder / "parts.linrank")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for given, expected in (("train.txt", "train.linrank"), ("parts", "parts.linrank")):
+        assert run(expected, "expected.json", "-C", 0.1, "--quiet", "--memory", "2GB")[0] == 0
+        code, out, err = run(given, "made.json", "-C", 0.1, "--quiet", "--memory", "2GB")
+        assert code == 0, err
+        assert f"{given}: trained on as {tmp_path}/linrank-" in out
+        assert "data.linrank, 0.0 MB, which is removed at the end" in out
+        models = [LinearModel.load(folder / name) for name in ("expected.json", "made.json")]
+        assert same_but_for_time(models[1]) == same_but_for_time(models[0])
+        stored = scan(folder / given, memory="2GB")
+        weights = RankSVM(C=0.1).fit(stored).coef_
+        np.testing.assert_array_equal(weights, RankSVM(C=0.1).fit(folder / expected).coef_)
+        assert len(list(tmp_path.iterdir())) == 1
+        del stored
+        gc.collect()
+        assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train.txt", "--memory", "2GB"], "Convert it first: linrank convert train.txt train.linrank"),
-        (["train.parquet", "--memory", "2GB"], "is read as parquet, which must be loaded as a whole. Convert it"),
+        (["train.txt", "--dask", "local:1"], "Convert it: linrank convert train.txt train.linrank"),
+        ([".", "model.json", "--dask", "local:1"], "is read as parquet, and workers share a .linrank file. Convert"),
         (["train.linrank", "--memory", "lots"], "write it as 2GB"),
-        ([".", "model.json", "--memory", "2GB"], "is a folder; here a .linrank file is trained on"),
+        ([".", "model.json", "--memory", "2GB"], "holds no file named *.parquet"),
         (["-", "--memory", "2GB"], "standard input is read once"),
         (["train.linrank", "--memory", "2GB", "--method", "adarank"], "--memory: adarank needs all of its data"),
         (["train.linrank", "--memory", "2GB", "--method", "sampled-sgd"], "since a pair is drawn from anywhere"),

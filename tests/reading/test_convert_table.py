@@ -18,8 +18,7 @@ pa = pytest.importorskip("pyarrow")
 @pytest.fixture(autouse=True)
 def in_tiny_pieces(monkeypatch):
     """Batches and blocks of a few rows, so that small data has many of each."""
-    needed = arranging.WORKING_BYTES + convert_table._BYTES_OF_TABLES
-    monkeypatch.setattr(convert_table, "room_within", lambda *_: needed + 16000)
+    monkeypatch.setattr(convert_table, "room_within", lambda _, needed: needed - arranging.LEAST_ROOM + 16000)
     monkeypatch.setattr(staged_rows, "_ROWS_AT_A_TIME", 3)
     monkeypatch.setattr(table_sources, "_ROWS_AT_A_TIME", 7)
 

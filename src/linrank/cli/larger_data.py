@@ -16,14 +16,18 @@ from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 
 if TYPE_CHECKING:
+    from linrank.dataset.stored_dataset import StoredDataset
     from linrank.executors.dask import DaskExecutor, Round
 
 
 def add_larger_data_options(parser: ArgumentParser) -> None:
     """Add the budget, and the cluster."""
-    group = parser.add_argument_group("data larger than memory, as a .linrank file; the weights are the same")
+    group = parser.add_argument_group("data larger than memory; the weights are the same")
     group.add_argument(
-        "--memory", metavar="SIZE", help="train without loading the data, within so much memory, such as 2GB"
+        "--memory",
+        metavar="SIZE",
+        help="train without loading the data, within so much memory, such as 2GB; what is no .linrank file becomes one "
+        "first, in a temporary folder (TMPDIR)",
     )
     group.add_argument(
         "--dask",
@@ -62,6 +66,14 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
         raise LinrankError(
             f"--dask: {arguments.method} learns from one query after the other, in one process. Use --memory SIZE."
         )
+    from linrank.reading.convert import form_of
+
+    if arguments.data != STANDARD and (form := form_of(arguments.data, arguments.format)) != "linrank":
+        raise LinrankError(
+            f"{arguments.data}: is read as {form}, and workers share a .linrank file. Convert it: linrank convert "
+            f"{arguments.data} train.linrank --memory 2GB; or train on a folder of Parquet files in Python: "
+            "RankSVM(executor=DaskExecutor(client)).fit(folder)"
+        )
     rounds = rounds_file(out)
     if rounds is None:
         if arguments.resume:
@@ -80,32 +92,39 @@ def read_to_train(arguments: Namespace) -> Any:
     if not is_left_on_disk(arguments):
         return read_complete(arguments.data, arguments)
     from linrank.dataset.stored_dataset import StoredDataset
-    from linrank.reading.scan import scan
+    from linrank.reading.convert import form_of
 
     if arguments.data == STANDARD:
         raise LinrankError(
             "standard input is read once, and data that is not loaded is read again and again. Save it to a file, and "
             "convert that: linrank convert train.txt train.linrank"
         )
-    if Path(arguments.data).is_dir():
-        raise LinrankError(
-            f"{arguments.data}: is a folder; here a .linrank file is trained on. Convert what is in it, or train on "
-            "Parquet files in Python: RankSVM(executor=DaskExecutor(client)).fit(folder)"
-        )
     options = reading_options(arguments)
-    form = options.pop("format", None)
-    if form not in (None, "linrank"):
-        raise LinrankError(
-            f"{arguments.data}: --format {form} must be loaded as a whole. Convert it first: "
-            f"linrank convert {arguments.data} train.linrank --format {form}"
-        )
-    open_file = StoredDataset.open if form == "linrank" else scan
-    stored: Any = open_file(arguments.data, memory=arguments.memory)
+    form = form_of(arguments.data, options.pop("format", None))
+    if form != "linrank":
+        return _converted(arguments, form, options)
+    stored = StoredDataset.open(arguments.data, memory=arguments.memory)
     # As everywhere, said for --validate it says nothing of a .linrank file.
     if options and arguments.validate is None:
         said = ", ".join(f"--{word.replace('_', '-')}" for word in options)
         raise LinrankError(f"{arguments.data}: {said} says how other files are read. Give it to linrank convert.")
     stored.require_labels()
+    return stored
+
+
+def _converted(arguments: Namespace, form: str, options: dict[str, Any]) -> StoredDataset:
+    """Other data, as a .linrank file for the time of the training."""
+    from linrank.cli.console import progress_bar
+    from linrank.reading.scan import scan_converted
+
+    with progress_bar("converting") as progress:
+        stored = scan_converted(arguments.data, memory=arguments.memory, format=form, progress=progress, **options)
+    stored.require_labels()
+    if not arguments.json:
+        console().print(
+            f"{arguments.data}: trained on as {stored.source}, {_size(Path(stored.source).stat().st_size)}, which is "
+            "removed at the end. linrank convert makes one that stays."
+        )
     return stored
 
 

@@ -51,7 +51,7 @@ def parser() -> ArgumentParser:
         "  linrank train train.parquet model.json --label grade --qid query --loss hinge\n"
         "  linrank train train.txt sparse.json --method sparserank --set l1=50\n"
         "  cat part-*.txt | linrank train - model.json               # several files of text as one\n"
-        "  linrank train train.linrank model.json --memory 2GB       # larger than memory\n"
+        "  linrank train train.linrank model.json --memory 2GB       # larger than memory; or a folder of Parquet\n"
         "  linrank train train.linrank model.json --dask local:4     # or tcp://HOST:8786, on a cluster",
     )
     made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")

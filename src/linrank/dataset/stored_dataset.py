@@ -26,6 +26,7 @@ from linrank.dataset.trainable import fault_of_judgements, fault_of_rows
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
 from linrank.errors import DataFormatError, LinrankError
+from linrank.files import TemporaryFolder
 from linrank.memory import bytes_named
 
 # Of a dataset that is gone through chunk after chunk. Two are in memory while the next is read, and one more where it
@@ -48,6 +49,7 @@ class StoredDataset:
         The most bytes that the process may use while it trains; half of what the machine has unless told.
     scaling : Scaling or None
         Applied to the features as they are read.
+    folder : of a temporary file, which is there as long as anybody refers to this
     """
 
     arrays: StoredArrays
@@ -59,6 +61,7 @@ class StoredDataset:
     query_ids: tuple[str | int | float, ...] | None = None
     memory: int | None = None
     scaling: Scaling | None = None
+    folder: TemporaryFolder | str | None = None
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, memory: str | float | None = None) -> StoredDataset:

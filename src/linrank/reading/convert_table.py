@@ -59,7 +59,8 @@ def convert_table(
     """
     paths = parquet_files(path) if format == "parquet" and Path(path).is_dir() else [os.fspath(path)]
     table = _TableRows(paths, format, ColumnRoles(**roles), delimiter)
-    needed = WORKING_BYTES + _BYTES_OF_TABLES
+    release_memory()
+    needed = WORKING_BYTES + _BYTES_OF_TABLES + table.n_bytes_held
     room = room_within(memory, needed + LEAST_ROOM) - needed
     options = {"format": format, "delimiter": delimiter, **roles}
     about = {
@@ -88,7 +89,8 @@ class _TableRows:
         self._roles = roles
         self._ids, self._weights = QueryIds(), QueryWeights()
         self._is_grouped, self._n_missing = True, 0
-        self.stamps = []
+        self.stamps: list[list[int]] = []
+        self.n_bytes_held = 0
         kinds = set()
         # All are looked at before the first is read, which may take hours.
         for path in paths:
@@ -96,6 +98,7 @@ class _TableRows:
                 self.stamps += stamp_of(path)
                 reader = self._reader(path)
             kinds.add(reader.dtype)
+            self.n_bytes_held = max(self.n_bytes_held, reader.source.n_bytes_held)
             if self._roles.features is None:
                 self._roles = replace(self._roles, features=reader.names)
             self._as_ids = reader.source.as_ids

@@ -20,6 +20,8 @@ _ROWS_AT_A_TIME = 1 << 14
 _VALUES_AT_A_TIME = 1 << 21
 # Rows of a CSV file do not cross blocks: the widest row there may be.
 _CSV_BLOCK_BYTES = 1 << 24
+# Pages and dictionaries of Parquet have a megabyte or little more, as they are usually written.
+_PARQUET_COLUMN_BYTES = 3 << 20
 _FORMS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV"}
 
 
@@ -58,7 +60,8 @@ def _error_in_memory(message: str, row: int | None = None) -> LinrankError:
 class TableSource:
     """A table's columns, how to get batches of rows of some of them by position, and how to name what is wrong.
 
-    `as_ids` makes query ids of the different values of a column, and `n_rows` is None where nobody knows.
+    `as_ids` makes query ids of the different values of a column, and `n_rows` is None where nobody knows. `n_bytes_held`
+    is what reading all columns takes beside the batches.
     """
 
     names: list[Any]
@@ -67,6 +70,7 @@ class TableSource:
     error: ErrorMaker = _error_in_memory
     as_ids: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
     n_rows: int | None = None
+    n_bytes_held: int = 0
 
 
 def table_source(table: Any) -> TableSource:
@@ -220,7 +224,18 @@ def parquet_source(path: Path) -> TableSource:
             yield [_arrow_column(batch.column(name)) for name in wanted]
 
     types, error = _arrow_types(file.schema_arrow), _error_in_file(path)
-    return TableSource(names, types, batches, error, n_rows=file.metadata.num_rows)
+    n_rows, n_bytes_held = file.metadata.num_rows, _held_bytes(file.metadata)
+    return TableSource(names, types, batches, error, n_rows=n_rows, n_bytes_held=n_bytes_held)
+
+
+def _held_bytes(metadata: Any) -> int:
+    """What pyarrow holds of a Parquet file while it reads: of every column a page, twice, and the dictionary."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    return max((sum(map(_column_bytes, map(group.column, range(group.num_columns)))) for group in groups), default=0)
+
+
+def _column_bytes(chunk: Any) -> int:
+    return int(min(chunk.total_compressed_size + chunk.total_uncompressed_size, _PARQUET_COLUMN_BYTES))
 
 
 def arrow_file_source(path: Path) -> TableSource:
