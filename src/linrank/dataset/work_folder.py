@@ -99,7 +99,7 @@ def _state_left(path: Path, about: dict[str, Any], *, resume: bool) -> dict[str,
     if not resume:
         raise LinrankError(
             f"{path}: holds the work of a conversion that ended before its time, or is still running. Go on with it "
-            "(resume=True, --resume), or remove the folder."
+            "(resume=True), or remove the folder."
         )
     try:
         state: dict[str, Any] = json.loads((path / _STATE).read_text(encoding="utf-8"))
