@@ -1,7 +1,8 @@
-"""Converting text larger than memory: what `linrank convert --memory` uses at most, and its speed beside loading.
+"""Converting data larger than memory: what `linrank convert --memory` uses at most, and its speed beside loading.
 
-Run as `python benchmarks/converting.py [--megabytes 1000] [--memory 400MB]`. The text is like MSLR-WEB30K's, once as it
-is and once with queries that are interleaved. Every measurement is a fresh process, which tells the most memory it had.
+Run as `python benchmarks/converting.py [--megabytes 1000] [--memory 900MB]`. The text is like MSLR-WEB30K's, once as it
+is and once with queries that are interleaved; the latter also as Parquet. Every measurement is a fresh process, which
+tells the most memory it had.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+from linrank import read
 from linrank.cli import main as linrank
 from linrank.memory import bytes_named
 from reading import DATA, make_file
@@ -40,7 +42,7 @@ def child(words):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=1000)
-    parser.add_argument("--memory", default="400MB")
+    parser.add_argument("--memory", default="900MB")
     arguments = parser.parse_args()
     text = DATA / f"mslr-like-{arguments.megabytes}.txt"
     mixed = DATA / f"mslr-like-{arguments.megabytes}-mixed.txt"
@@ -48,22 +50,29 @@ def main():
         make_file(text, arguments.megabytes)
     if not mixed.exists():
         interleave(text, mixed)
+    parquet = mixed.with_suffix(".parquet")
+    read(mixed).to_frame().to_parquet(parquet, row_group_size=100_000)
     out = Path(f"{text}.linrank")
     small = DATA / "mslr-like-small.txt"
     small.write_bytes(text.read_bytes()[:100_000].rpartition(b"\n")[0] + b"\n")
     # Compiles what is not compiled yet.
     measured(small, out, "--memory", "2GB")
+    measured(parquet, out, "--memory", "8GB")
     size = text.stat().st_size / 1e6
     for name, words in (
         ("loaded", (text, out)),
         ("within the budget", (text, out, "--memory", arguments.memory)),
         ("and interleaved", (mixed, out, "--memory", arguments.memory)),
+        ("Parquet, loaded", (parquet, out)),
+        ("within the budget", (parquet, out, "--memory", arguments.memory)),
     ):
         seconds, megabytes = measured(*words)
         print(f"{name:>18}: {size / seconds:5.0f} MB/s, at most {megabytes:6.0f} MB of memory", flush=True)
     budget = bytes_named(arguments.memory) / 1e6
-    print(f"text {size:.0f} MB, file {out.stat().st_size / 1e6:.0f} MB, budget {budget:.0f} MB")
-    for path in (out, small, mixed):
+    print("MB/s are of the text")
+    sizes = ", ".join(f"{path.suffix[1:]} {path.stat().st_size / 1e6:.0f} MB" for path in (text, parquet, out))
+    print(f"{sizes}; budget {budget:.0f} MB")
+    for path in (out, small, mixed, parquet):
         path.unlink()
 
 

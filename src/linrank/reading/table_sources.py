@@ -60,8 +60,8 @@ def _error_in_memory(message: str, row: int | None = None) -> LinrankError:
 class TableSource:
     """A table's columns, how to get batches of rows of some of them by position, and how to name what is wrong.
 
-    `as_ids` makes query ids of the different values of a column, and `n_rows` is None where nobody knows. `n_bytes_held`
-    is what reading all columns takes beside the batches.
+    `as_ids` makes query ids of the different values of a column, and `n_rows` is None where nobody knows.
+    `n_bytes_held` is what reading all columns takes beside the batches.
     """
 
     names: list[Any]
