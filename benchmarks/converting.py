@@ -33,7 +33,8 @@ def measured(*words):
 
 
 def child(words):
-    linrank(["convert", *words])
+    if linrank(["convert", *words]):
+        sys.exit("the conversion failed")
     # Not ru_maxrss, which a process has from the one that started it.
     told = Path("/proc/self/status").read_text(encoding="ascii")
     print(int(told.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6)
@@ -57,14 +58,14 @@ def main():
     small.write_bytes(text.read_bytes()[:100_000].rpartition(b"\n")[0] + b"\n")
     # Compiles what is not compiled yet.
     measured(small, out, "--memory", "2GB")
-    measured(parquet, out, "--memory", "8GB")
+    measured(parquet, out, "--docid", "docid", "--memory", "8GB")
     size = text.stat().st_size / 1e6
     for name, words in (
         ("loaded", (text, out)),
         ("within the budget", (text, out, "--memory", arguments.memory)),
         ("and interleaved", (mixed, out, "--memory", arguments.memory)),
-        ("Parquet, loaded", (parquet, out)),
-        ("within the budget", (parquet, out, "--memory", arguments.memory)),
+        ("Parquet, loaded", (parquet, out, "--docid", "docid")),
+        ("within the budget", (parquet, out, "--docid", "docid", "--memory", arguments.memory)),
     ):
         seconds, megabytes = measured(*words)
         print(f"{name:>18}: {size / seconds:5.0f} MB/s, at most {megabytes:6.0f} MB of memory", flush=True)

@@ -17,6 +17,9 @@ _PLUS, _MINUS, _POINT, _ZERO, _E = 43, 45, 46, 48, 101
 _N, _U, _L = 78, 85, 76
 
 _NONE, _ONE, _TWO, _FOUR, _TEN, _FORTY = (np.uint64(number) for number in (0, 1, 2, 4, 10, 40))
+_HUNDRED, _TEN_THOUSAND, _MILLION = (np.uint64(number) for number in (100, 10_000, 1_000_000))
+# "00", "01" and so on up to "99": half as many divisions as digits.
+_PAIRS = np.frombuffer("".join(f"{number:02}" for number in range(100)).encode(), dtype=np.uint8).copy()
 
 # Whole numbers below are written without a point, and are exact as doubles.
 _GREATEST_WHOLE = 1e15
@@ -25,6 +28,8 @@ _SAFE_DECIMALS, _SAFE_SINGLE_DECIMALS = 1e15, 1e6
 # What most data has at most: six digits behind the point.
 _USUAL_SCALE = 1e6
 _USUAL_EXPONENT = -6
+# Smaller numbers are written in scientific form.
+_LEAST_PLAIN = 1e-4
 
 
 @kernel
@@ -49,6 +54,8 @@ def write_number(text, pos, value, is_single, fives_high, fives_low):  # type: i
         usual = math.floor(size * _USUAL_SCALE + 0.5)
         nearest = usual / _USUAL_SCALE
         if nearest == size or (is_single and np.float32(nearest) == np.float32(size)):
+            if size >= _LEAST_PLAIN:
+                return _write_millionths(text, pos, np.uint64(usual))
             return _write_decimal(text, pos, np.uint64(usual), _USUAL_EXPONENT)
     digits, exponent = _shortest_decimal(size, is_single, fives_high, fives_low)
     return _write_decimal(text, pos, digits, exponent)
@@ -60,6 +67,25 @@ def write_whole(text, pos, number):  # type: ignore[no-untyped-def]
     stop = pos + _n_digits(number)
     _write_digits(text, pos, stop, number)
     return stop
+
+
+@kernel
+def _write_millionths(text, pos, number):  # type: ignore[no-untyped-def]
+    """Write a number of millionths that is not whole, without the zeros at its end; return where that is."""
+    whole = number // _MILLION
+    pos = write_whole(text, pos, whole)
+    text[pos] = _POINT
+    rest = number - whole * _MILLION
+    first = rest // _TEN_THOUSAND
+    rest -= first * _TEN_THOUSAND
+    second = rest // _HUNDRED
+    _write_pair(text, pos + 1, first)
+    _write_pair(text, pos + 3, second)
+    _write_pair(text, pos + 5, rest - second * _HUNDRED)
+    pos += 7
+    while text[pos - 1] == _ZERO:
+        pos -= 1
+    return pos
 
 
 @kernel
@@ -169,7 +195,16 @@ def _n_digits(number):  # type: ignore[no-untyped-def]
 @kernel
 def _write_digits(text, start, stop, number):  # type: ignore[no-untyped-def]
     """The last digits of a number, as many as there is room for."""
-    for place in range(stop - 1, start - 1, -1):
-        rest = number // _TEN
-        text[place] = _ZERO + np.int64(number - rest * _TEN)
+    while stop - start >= 2:
+        rest = number // _HUNDRED
+        stop -= 2
+        _write_pair(text, stop, number - rest * _HUNDRED)
         number = rest
+    if stop > start:
+        text[start] = _ZERO + np.int64(number % _TEN)
+
+
+@kernel
+def _write_pair(text, pos, number):  # type: ignore[no-untyped-def]
+    place = 2 * np.int64(number)
+    text[pos], text[pos + 1] = _PAIRS[place], _PAIRS[place + 1]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +21,10 @@ from linrank.errors import LinrankError
 from linrank.files import replacing
 from linrank.reading.decimals import fives_rounded_up
 from linrank.reading.number_writer import LONGEST_NUMBER, write_number, write_whole
+from linrank.threads import number_of_threads
 
+# The first row and the one after the last, values, columns, and where each row starts among them.
+_Piece: TypeAlias = tuple[int, int, NDArray[Any], NDArray[Any], NDArray[Any]]
 # Enough that Python's share of the work is nothing, and few enough that their text stays in cache.
 _ENTRIES_AT_A_TIME = 1 << 15
 _ROWS_AT_A_TIME = 1 << 13
@@ -49,24 +55,39 @@ def write_svmlight(path: str | os.PathLike[str], dataset: RankingDataset, *, zer
     query_of = dataset.queries.of_rows()
     comments = _written_comments(dataset)
     features = as_features(dataset.features)
-    text = np.empty(0, dtype=np.uint8)
+    id_sizes = np.diff(ids.starts)
+
+    def lines(piece: _Piece) -> memoryview:
+        start, stop, values, columns, starts = piece
+        n_letters = int(id_sizes[query_of[start:stop]].sum() + comments.starts[stop] - comments.starts[start])
+        text = np.empty(len(values) * _LONGEST_ENTRY + (stop - start) * _LONGEST_REST + n_letters, dtype=np.uint8)
+        size, infinite_row = _write_rows(
+            text, labels[start:stop], query_of[start:stop], _QID, ids.letters, ids.starts,
+            values, columns, starts, 0 if zero_based else 1, values.dtype == np.float32,
+            comments.letters, comments.starts[start : stop + 1], *fives_rounded_up(),
+        )  # fmt: skip
+        if infinite_row >= 0:
+            raise LinrankError(
+                f"row {start + infinite_row} has an infinite value, which svmlight text does not know. Replace it."
+            )
+        return text[:size].data
+
     with replacing(path, "wb") as file:
-        for start, stop, values, columns, starts in _pieces(features):
-            n_letters = int(np.diff(ids.starts)[query_of[start:stop]].sum())
-            n_letters += int(comments.starts[stop] - comments.starts[start])
-            room = len(values) * _LONGEST_ENTRY + (stop - start) * _LONGEST_REST + n_letters
-            if len(text) < room:
-                text = np.empty(room, dtype=np.uint8)
-            size, infinite_row = _write_rows(
-                text, labels[start:stop], query_of[start:stop], _QID, ids.letters, ids.starts,
-                values, columns, starts, 0 if zero_based else 1, values.dtype == np.float32,
-                comments.letters, comments.starts[start : stop + 1], *fives_rounded_up(),
-            )  # fmt: skip
-            if infinite_row >= 0:
-                raise LinrankError(
-                    f"row {start + infinite_row} has an infinite value, which svmlight text does not know. Replace it."
-                )
-            file.write(text[:size].data)
+        for text in _in_order(lines, _pieces(features)):
+            file.write(text)
+
+
+def _in_order(lines: Callable[[_Piece], memoryview], pieces: Iterator[_Piece]) -> Iterator[memoryview]:
+    """The lines of the pieces, made by several threads a few ahead, and handed out in order."""
+    n_threads = number_of_threads(None)
+    with ThreadPoolExecutor(n_threads, "linrank-writing") as pool:
+        making: deque[Future[memoryview]] = deque()
+        for piece in pieces:
+            making.append(pool.submit(lines, piece))
+            if len(making) > 2 * n_threads:
+                yield making.popleft().result()
+        while making:
+            yield making.popleft().result()
 
 
 def _written_ids(dataset: RankingDataset) -> TextColumn:
@@ -98,7 +119,7 @@ def _written_comments(dataset: RankingDataset) -> TextColumn:
     return TextColumn(for_kernels(comments.letters), for_kernels(comments.starts))
 
 
-def _pieces(features: Features) -> Iterator[tuple[int, int, NDArray, NDArray, NDArray]]:  # type: ignore[type-arg]
+def _pieces(features: Features) -> Iterator[_Piece]:
     """Some rows at a time, in compressed form: first and last row, values, columns, and where each row starts."""
     if isinstance(features, SparseFeatures):
         start = 0
