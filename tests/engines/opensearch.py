@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
+import tempfile
 import zipfile
 from pathlib import Path
 
-from engines.java import JAVA, class_path
+from engines.java import JAVA_HOME, class_path, java
 from engines.maven import UnreachableError, fetch, fetch_locked, read
 from engines.server import Server, free_port
 
@@ -27,13 +29,20 @@ def learning_to_rank() -> Path:
 class OpenSearch(Server):
     """One node; `without_ltr` says why it has no learning to rank, or is None."""
 
-    def __init__(self, folder: Path):
+    def __init__(self):
         distribution, *locales = fetch_locked("opensearch")
+        self.folder = folder = Path(tempfile.mkdtemp(prefix="opensearch-"))
         with zipfile.ZipFile(distribution) as archive:
             archive.extractall(folder, [name for name in archive.namelist() if not set(name.split("/")) & UNUSED])
         home = folder / distribution.stem
         self.without_ltr = self.install_ltr(home / "plugins" / "opensearch-ltr")
         (folder / "tmp").mkdir()
+        runtime, user = JAVA_HOME, ""
+        if os.geteuid() == 0:
+            # It refuses to run as root. Nobody may be unable to read where Python and the cache are.
+            runtime, user = shutil.copytree(JAVA_HOME, folder / "java"), "nobody"
+            locales = [Path(shutil.copy(jar, folder)) for jar in locales]
+            give(folder, user)
         port = free_port()
         properties = {
             "java.io.tmpdir": folder / "tmp",
@@ -41,10 +50,6 @@ class OpenSearch(Server):
             "opensearch.path.conf": home / "config",
             # The runtime has no Thai, without which no index is made: ICU brings it.
             "java.locale.providers": "SPI,CLDR",
-            # Root is refused where JNA can tell; in a container there is often nobody else.
-            "jna.nounpack": "true",
-            "jna.nosys": "true",
-            "jna.boot.library.path": folder / "nowhere",
         }
         settings = {
             "discovery.type": "single-node",
@@ -55,14 +60,18 @@ class OpenSearch(Server):
             "cluster.routing.allocation.disk.threshold_enabled": "false",
         }
         command = [
-            *JAVA,
+            *java(runtime),
             f"-javaagent:{home / 'agent' / 'opensearch-agent.jar'}",
             *(f"-D{name}={value}" for name, value in properties.items()),
             *("-cp", class_path([home / "lib" / "*", *locales])),
             "org.opensearch.bootstrap.OpenSearch",
             *(f"-E{name}={value}" for name, value in settings.items()),
         ]
-        super().__init__("opensearch", f"http://127.0.0.1:{port}", command, ready="/_cluster/health")
+        super().__init__("opensearch", f"http://127.0.0.1:{port}", command, ready="/_cluster/health", user=user)
+
+    def stop(self) -> None:
+        super().stop()
+        shutil.rmtree(self.folder)
 
     @staticmethod
     def install_ltr(folder: Path) -> str | None:
@@ -108,6 +117,11 @@ class OpenSearch(Server):
     def rerank(self, name: str, model: str, *, window: int = 1000, **parameters) -> dict[str, float]:
         """Scores by a model of the plugin, over the first `window` documents of all."""
         return self.scores(name, {"query": {"match_all": {}}, "rescore": rescore(model, window, **parameters)})
+
+
+def give(folder: Path, user: str) -> None:
+    for path in [folder, *folder.rglob("*")]:
+        shutil.chown(path, user)
 
 
 def rescore(model: str, window: int = 1000, **parameters) -> dict:

@@ -29,13 +29,13 @@ class RefusedError(Exception):
 class Server:
     """A running engine: `url` is what its commands begin with."""
 
-    def __init__(self, name: str, url: str, command: list[str], *, ready: str):
+    def __init__(self, name: str, url: str, command: list[str], *, ready: str, user: str = ""):
         self.url = url
         LOGS.mkdir(parents=True, exist_ok=True)
         self.log = LOGS / f"{name}.log"
         # A session of its own: Ctrl-C in the terminal is for the tests, which then close the pipe.
         self.guard = subprocess.Popen(
-            [sys.executable, str(GUARD), str(self.log), *command], stdin=subprocess.PIPE, start_new_session=True
+            [sys.executable, str(GUARD), str(self.log), user, *command], stdin=subprocess.PIPE, start_new_session=True
         )
         try:
             self.wait_for(ready)

@@ -3,7 +3,7 @@
 import urllib.parse
 from pathlib import Path
 
-from engines.java import JAVA, class_path
+from engines.java import class_path, java
 from engines.maven import fetch_locked
 from engines.server import Server, free_port
 
@@ -27,7 +27,7 @@ class Solr(Server):
             "solr.log.dir": folder,
         }
         command = [
-            *JAVA,
+            *java(),
             *(f"-D{name}={value}" for name, value in settings.items()),
             *("-cp", class_path(jars)),
             *("org.eclipse.jetty.xml.XmlConfiguration", str(CONFIGURATION / "jetty.xml")),

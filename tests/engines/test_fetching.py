@@ -57,7 +57,7 @@ def test_an_index_without_the_file_is_named(index):
 def test_a_server_ends_when_the_tests_are_killed(tmp_path):
     script = (
         "import subprocess, sys, time\n"
-        f"guarded = [sys.executable, {str(GUARD)!r}, {str(tmp_path / 'log')!r}, sys.executable, '-c',\n"
+        f"guarded = [sys.executable, {str(GUARD)!r}, {str(tmp_path / 'log')!r}, '', sys.executable, '-c',\n"
         "           'import os, time; print(os.getpid(), flush=True); time.sleep(600)']\n"
         "subprocess.Popen(guarded, stdin=subprocess.PIPE, start_new_session=True)\n"
         "time.sleep(600)"
