@@ -1,6 +1,8 @@
 """A real Solr with its learning-to-rank module."""
 
+import shutil
 import urllib.parse
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from engines.java import class_path, java
@@ -34,12 +36,15 @@ class Solr(Server):
         ]
         super().__init__("solr", f"http://127.0.0.1:{port}/solr", command, ready="/admin/info/system")
 
-    def create_core(self, name: str) -> None:
-        """A core with learning to rank: fields `*_f` hold float32, `*_t` text."""
+    def create_core(self, name: str, fields: dict[str, str] | None = None) -> None:
+        """A core with learning to rank: fields `*_f` hold float32, `*_t` text; `fields` are more, with their types."""
         configuration = self.home / name / "conf"
         configuration.mkdir(parents=True)
-        for file in ("solrconfig.xml", "schema.xml"):
-            (configuration / file).write_bytes((CONFIGURATION / file).read_bytes())
+        shutil.copy(CONFIGURATION / "solrconfig.xml", configuration)
+        schema = ET.parse(CONFIGURATION / "schema.xml")
+        for field, kind in (fields or {}).items():
+            ET.SubElement(schema.getroot(), "field", name=field, type=kind)
+        schema.write(configuration / "schema.xml", encoding="utf-8")
         self.call("GET", f"/admin/cores?action=CREATE&name={name}&instanceDir={name}")
 
     def put(self, core: str, path: str, body):

@@ -1,0 +1,64 @@
+"""Exported models, installed by the commands that the export prints."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from engines.judged_like import NAMES, WEIGHTS, assert_same_ranking, documents
+from engines.test_opensearch_ltr import create_features, field_value
+from engines.test_solr import field_features
+from linrank import LinearModel, RankingDataset, export
+from linrank.dataset.scaling import ColumnScaling
+from linrank.exporting.registry import engine_named
+
+SHIFTS = pytest.mark.parametrize("shift", [0.0, 12.5])
+FIELDS = [f"x{place}_f" for place in range(len(NAMES))]
+# Quotes and letters that must be escaped in JSON, in a URL and in a shell.
+MODEL = "l'été / 1"
+
+
+def exported(target: str, shift: float, **settings):
+    """A standardised model, whose test vectors are documents of no negative value, which OpenSearch refuses."""
+    centers, widths = np.linspace(-2.0, 3.0, len(NAMES)), np.linspace(0.1, 40.0, len(NAMES))
+    model = LinearModel(np.array(WEIGHTS), tuple(NAMES), ColumnScaling("standard", centers, widths), method="ranksvm")
+    values = documents(lowest=0.0)
+    data = RankingDataset.from_arrays(values, np.zeros(len(values)), qid=np.zeros(len(values)), feature_names=NAMES)
+    return export(model, engine_named(target, model=MODEL, **settings), shift=shift, data=data)
+
+
+def documents_of(made) -> dict[str, dict[str, float]]:
+    rows = made.vectors.inputs[:, : len(NAMES)].tolist()
+    return {str(place): dict(zip(FIELDS, row, strict=True)) for place, row in enumerate(rows)}
+
+
+def install(made, folder) -> None:
+    """The printed commands, as a user would paste them into a shell."""
+    if not shutil.which("curl"):
+        pytest.skip("the printed commands are for curl, which is not here")
+    file = folder / f"model.{made.engine.ending}"
+    made.save(file)
+    subprocess.run(["sh", "-c", made.commands(file)], check=True, capture_output=True)
+
+
+@SHIFTS
+def test_solr_gives_the_scores_of_the_test_vectors(solr, tmp_path, shift):
+    core = "shifted" if shift else "exported"
+    made = exported("solr", shift, url=solr.url, collection=core, store="mine")
+    solr.create_core(core)
+    solr.put(core, "/schema/feature-store", field_features("mine", NAMES))
+    solr.index(core, [{"id": key} | each for key, each in documents_of(made).items()])
+    install(made, tmp_path)
+    assert_same_ranking(solr.rerank(core, MODEL), made.vectors.scores)
+
+
+@SHIFTS
+def test_opensearch_gives_the_scores_of_the_test_vectors(opensearch_ltr, tmp_path, shift):
+    index = "shifted" if shift else "exported"
+    made = exported("opensearch", shift, url=opensearch_ltr.url, index=index, featureset=index)
+    opensearch_ltr.create_index(index, dict.fromkeys(FIELDS, "float"))
+    opensearch_ltr.index(index, documents_of(made))
+    create_features(opensearch_ltr, index, dict(zip(NAMES, map(field_value, FIELDS), strict=True)))
+    install(made, tmp_path)
+    assert_same_ranking(opensearch_ltr.rerank(index, MODEL), made.vectors.scores)
