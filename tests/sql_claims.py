@@ -85,5 +85,5 @@ def what_is_typed_is_one_query(run, program, tmp_path, letor, mark="?"):
     )
     query = json.loads(typed.stdout)[-1]
     best = [row[0] for row in run(query)]
-    expected = sorted(range(len(rows)), key=lambda place: -made.engine.arithmetic.scores(made.ranking, rows)[place])
-    assert best == expected[:10]
+    scores = made.engine.arithmetic.scores(made.ranking, rows)
+    assert best == sorted(range(len(rows)), key=lambda place: -scores[place])[:10]
