@@ -15,6 +15,7 @@ def found(opensearch, index, made):
     return opensearch.scores(index, json.loads(made.content))
 
 
+@pytest.mark.runs("elasticsearch-script")
 @LANGUAGES
 def test_it_ranks_as_the_model_does(opensearch, made_letor, lang):
     made, rows, data = exported(made_letor, "elasticsearch-script", AWKWARD, lang=lang, shift=64.0)
@@ -70,6 +71,7 @@ def test_it_takes_as_many_features_as_are_let_through(opensearch, lang):
     assert found(opensearch, index, made) == {"0": len(names) / 2}
 
 
+@pytest.mark.runs("elasticsearch-script")
 def test_lucene_computes_the_same(lucene, made_letor):
     made, rows, data = exported(made_letor, "elasticsearch-script", AWKWARD, range(3), lang="expression", shift=64.0)
     source = json.loads(made.content)["query"]["script_score"]["script"]["source"]

@@ -42,6 +42,7 @@ def install(made, folder) -> None:
     subprocess.run(["sh", "-c", made.commands(file)], check=True, capture_output=True)
 
 
+@pytest.mark.runs("solr")
 @SHIFTS
 def test_solr_gives_the_scores_of_the_test_vectors(solr, tmp_path, shift):
     core = "shifted" if shift else "exported"
@@ -53,6 +54,7 @@ def test_solr_gives_the_scores_of_the_test_vectors(solr, tmp_path, shift):
     assert_same_ranking(solr.rerank(core, MODEL), made.vectors.scores)
 
 
+@pytest.mark.runs("opensearch")
 @SHIFTS
 def test_opensearch_gives_the_scores_of_the_test_vectors(opensearch_ltr, tmp_path, shift):
     index = "shifted" if shift else "exported"

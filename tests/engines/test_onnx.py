@@ -10,6 +10,7 @@ from ranked_letor import check_same_ranking, exported
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 
+@pytest.mark.runs("onnx")
 @pytest.mark.parametrize("shift", [0.0, -0.5])
 def test_it_ranks_as_the_model_does(made_letor, tmp_path, shift):
     made, rows, data = exported(made_letor, "onnx", shift=shift)

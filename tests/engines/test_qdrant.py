@@ -55,6 +55,7 @@ def listed(shard, made, nearest=None):
     return [(point.id, point.score) for point in found]
 
 
+@pytest.mark.runs("qdrant")
 def test_it_ranks_as_the_model_does(shard_of, made_letor):
     made, rows, data = exported(made_letor, "qdrant", SPEAKABLE, shift=-0.5, candidates=1000)
     shard = shard_of([dict(zip(made.ranking.names, row, strict=True)) for row in rows.tolist()])

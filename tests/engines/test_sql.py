@@ -63,6 +63,7 @@ def run(request):
     return request.getfixturevalue(request.param)
 
 
+@pytest.mark.runs("sql")
 def test_it_ranks_as_the_model_does(run, made_letor):
     sql_claims.it_ranks_as_the_model(run, made_letor, run.mark)
 

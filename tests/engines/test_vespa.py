@@ -10,6 +10,7 @@ from rank_profiles import RANK_FEATURES, names_and_expression
 from ranked_letor import check_same_ranking, exported
 
 
+@pytest.mark.runs("vespa")
 def test_it_ranks_as_the_model_does(vespa, made_letor):
     made, rows, data = exported(made_letor, "vespa", RANK_FEATURES, range(3), shift=-0.5)
     names, expression = names_and_expression(made.content)

@@ -125,6 +125,7 @@ def test_unknown_targets_and_settings_say_what_there_is():
         export(a_model(), "sorl")
     with pytest.raises(LinrankError, match="solr has no setting 'featureset'; its settings are model, store"):
         export(a_model(), "solr", featureset="x")
+    assert '"name": "x"' in export(a_model(), "solr", model="x").content
     with pytest.raises(LinrankError, match="set it where the engine is made"):
         export(a_model(), engine_named("solr"), store="x")
     with pytest.raises(LinrankError, match="has no feature 'pric'; it has title_bm25, age"):
@@ -180,6 +181,7 @@ def test_float32_ties_are_counted():
     assert export(a_model(), "python", data=replace(data, features=X)).order_changes.tied == 0
 
 
+@pytest.mark.runs("python")
 def test_the_python_module_needs_a_bare_interpreter_only(tmp_path):
     made = export(a_model(missing=1.0), "python", out=tmp_path / "ranker.py", names={"age": 'a\'g\\e "x" {y}'})
     script = (

@@ -23,6 +23,7 @@ def run():
     connection.close()
 
 
+@pytest.mark.runs("sql")
 def test_sqlite_ranks_as_the_model_does(run, made_letor):
     sql_claims.it_ranks_as_the_model(run, made_letor)
 

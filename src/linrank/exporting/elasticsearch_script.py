@@ -56,7 +56,7 @@ class ElasticsearchScript(Target):
     ending: ClassVar[str] = "script.json"
     accepts: ClassVar[Accepts] = Accepts(negative_scores=False, problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = ROUNDED_DOUBLE
-    run_by: ClassVar[str] = "an OpenSearch server"
+    run_by: ClassVar[str] = "OpenSearch 3.6 and Lucene's expression compiler"
 
     lang: str = "painless"
     index: str = "products"

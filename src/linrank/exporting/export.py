@@ -96,6 +96,7 @@ class Export:
 def export(
     model: Any,
     to: str | Engine,
+    /,
     *,
     out: str | os.PathLike[str] | None = None,
     names: Mapping[str, str] | None = None,

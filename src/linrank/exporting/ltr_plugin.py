@@ -100,4 +100,4 @@ class OpenSearchLTR(ElasticsearchLTR):
     name: ClassVar[str] = "opensearch"
     title: ClassVar[str] = "OpenSearch's LTR plugin"
     ending: ClassVar[str] = "opensearch.json"
-    run_by: ClassVar[str] = "an OpenSearch server with its LTR plugin"
+    run_by: ClassVar[str] = "OpenSearch 3.6 with its LTR plugin"

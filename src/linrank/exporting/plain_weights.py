@@ -26,7 +26,7 @@ class JSONWeights(Target):
     ending: ClassVar[str] = "weights.json"
     accepts: ClassVar[Accepts] = Accepts(shift=False, problem_with_name=_no_name_is_wrong)
     arithmetic: ClassVar[Arithmetic] = DOUBLE
-    run_by: ClassVar[str] = "Python's json"
+    run_by: ClassVar[str] = ""
 
     def write(self, ranking: WeightedSum) -> str:
         return json.dumps(ranking.weight_of, indent=1, ensure_ascii=False) + "\n"
@@ -41,7 +41,7 @@ class CSVWeights(Target):
     ending: ClassVar[str] = "weights.csv"
     accepts: ClassVar[Accepts] = Accepts(shift=False)
     arithmetic: ClassVar[Arithmetic] = DOUBLE
-    run_by: ClassVar[str] = "Python's csv"
+    run_by: ClassVar[str] = ""
 
     def write(self, ranking: WeightedSum) -> str:
         text = io.StringIO()

@@ -32,7 +32,7 @@ class Solr(Target):
     ending: ClassVar[str] = "solr.json"
     accepts: ClassVar[Accepts] = Accepts()
     arithmetic: ClassVar[Arithmetic] = FLOAT32
-    run_by: ClassVar[str] = "a Solr server with its LTR module"
+    run_by: ClassVar[str] = "Solr 8.11 with its LTR module"
 
     model: str = "linrank"
     store: str = "_DEFAULT_"

@@ -78,7 +78,7 @@ class Vespa(Target):
     ending: ClassVar[str] = "profile"
     accepts: ClassVar[Accepts] = Accepts(problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = DOUBLE_ANY_ORDER
-    run_by: ClassVar[str] = "Vespa's own compiler of expressions"
+    run_by: ClassVar[str] = "Vespa's evaluator of ranking expressions, without a server"
 
     profile: str = "linrank"
     inherits: str = "default"
