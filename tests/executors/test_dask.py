@@ -188,7 +188,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_a_folder_of_parquet_files_gives_the_same_weights_here_and_there(client, folder, n_workers):
     data = scan(folder, label="grade", qid="query")
-    assert (data.n_documents, data.n_features, len(data.paths)) == (3000, 6, 5)
+    assert (data.n_documents, data.n_features, len(data.partitions)) == (3000, 6, 5)
     here = RankSVM(C=0.01).fit(data)
     there = RankSVM(C=0.01, executor=OnSome(client, n_workers)).fit(data)
     np.testing.assert_array_equal(here.coef_, there.coef_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -144,11 +145,11 @@ def _column_moments(dataset: RankingDataset) -> _Moments:
     # In units near each column's own size, so that no square is too large or too small. Powers of two round nothing.
     units = np.exp2(np.clip(np.frexp(np.maximum(np.abs(least), np.abs(most)))[1], -1000, 1000))
     total, squares = np.zeros(n_features), np.zeros(n_features)
-    for part in _parts(dataset):
-        total += _in_units(dataset.features[part], units).sum(axis=0, dtype=np.float64)
+    for rows in _pieces(dataset):
+        total += _in_units(rows, units).sum(axis=0, dtype=np.float64)
     mean = total / n_rows
-    for part in _parts(dataset):
-        squares += _squared_deviations(_in_units(dataset.features[part], units), mean)
+    for rows in _pieces(dataset):
+        squares += _squared_deviations(_in_units(rows, units), mean)
     return _Moments(mean * units, np.sqrt(squares / n_rows) * units, least, most)
 
 
@@ -161,21 +162,25 @@ def _in_units(rows: Any, units: Vector) -> Any:
 def _column_ranges(dataset: RankingDataset, n_rows: int | None = None) -> tuple[Vector, Vector]:
     """The least and the largest value of each feature, in all rows or the first of them."""
     least, most = np.full(dataset.n_features, np.inf), np.full(dataset.n_features, -np.inf)
-    for part in _parts(dataset, n_rows):
-        rows = dataset.features[part]
+    for rows in _pieces(dataset, n_rows):
         least = np.minimum(least, _dense_row(rows.min(axis=0)))
         most = np.maximum(most, _dense_row(rows.max(axis=0)))
     return least, most
 
 
-def _parts(dataset: RankingDataset, most: int | None = None) -> list[slice]:
+def _pieces(dataset: RankingDataset, most: int | None = None) -> Iterator[Any]:
     """All rows or the first of them, some at a time: the same ones whether they are in memory or in a file."""
-    # Of a folder of files, the rows of the first.
+    if most is None and hasattr(dataset, "as_they_stand"):
+        # Partitions, which have features one by one.
+        for part in dataset.as_they_stand():
+            yield from _pieces(part)
+        return
     n_rows = int(dataset.features.shape[0])
     n_rows = min(n_rows, most or n_rows)
     a_row = 1 if dataset.is_sparse else max(1, dataset.n_features)
     step = max(1, min(_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME // a_row))
-    return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]
+    for start in range(0, n_rows, step):
+        yield dataset.features[start : min(n_rows, start + step)]
 
 
 def _dense_row(row: Any) -> Vector:

@@ -118,7 +118,7 @@ def _feature_summaries(columns: _Columns, names: NDArray[Any], n_documents: int)
 
 def count_pairs(dataset: RankingDataset | StoredDataset) -> Offsets:
     """Preference pairs of each query: (l^2 - sum over levels of count^2) / 2; of a file, chunk by chunk."""
-    if isinstance(dataset, StoredDataset):
+    if not isinstance(dataset, RankingDataset):
         dataset.require_labels()
         return np.concatenate([count_pairs(chunk) for chunk in dataset.chunks(features=False)])
     query_of = dataset.queries.of_rows()

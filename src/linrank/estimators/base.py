@@ -28,7 +28,7 @@ from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
 from linrank.measures import NDCG, Judgements
 from linrank.reading.partitions import PartitionedDataset
-from linrank.reading.scan import scan
+from linrank.reading.scan import is_dask_frame, scan
 
 
 class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -106,7 +106,9 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Parameters
         ----------
         X : array, CSR matrix or DataFrame of shape (n_documents, n_features); or a RankingDataset, what `linrank.scan`
-            returns or the path of a .linrank file, and nothing beside it
+            returns or the path of a .linrank file, and nothing beside it; or a Dask DataFrame, or the path of a Parquet
+            file or a folder of them, with the names of columns in place of labels, query ids and weights where they
+            are not called "label" and "qid"
         y : labels, any finite numbers; higher is better
         qid : one value a row of any kind, in any order; without it, everything is one query
         group : sizes of consecutive queries, in place of qid
@@ -173,7 +175,9 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _scores_by_chunks(self, X: Any, score: Callable[[Any], Vector]) -> Vector:
         """What `score` makes of data; of a file, of one chunk of whole queries after the other."""
         X = scanned(X)
-        if isinstance(X, StoredDataset | PartitionedDataset):
+        if isinstance(X, PartitionedDataset):
+            return np.concatenate([score(part) for part in X.as_they_stand()])
+        if isinstance(X, StoredDataset):
             return np.concatenate([score(chunk) for chunk in X.chunks(to_train=False)])
         return score(X)
 
@@ -220,7 +224,16 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         Data that is not the `first` must have the columns of the first.
         """
-        X = scanned(X)
+        if is_elsewhere(X):
+            given = {"label": y, "qid": qid, "weight": sample_weight, "query_weight": query_weight}
+            names = {role: name for role, name in given.items() if name is not None}
+            if group is not None or not all(isinstance(name, str) for name in names.values()):
+                raise LinrankError(
+                    "data that is not loaded brings its own labels, queries and weights: pass nothing beside it but "
+                    "names of columns of Parquet or of a Dask DataFrame, such as y='label', qid='qid'."
+                )
+            X = scan(X, **names)
+            y = qid = sample_weight = query_weight = None
         if isinstance(X, RankingDataset | StoredDataset | PartitionedDataset):
             if any(given is not None for given in (y, qid, group, sample_weight, query_weight)):
                 raise LinrankError(
@@ -338,8 +351,13 @@ class UnweightedRanker(Ranker, metaclass=ABCMeta):
 
 
 def scanned(X: Any) -> Any:
-    """The data behind a path, which is not loaded; anything else as it is."""
-    return scan(X) if isinstance(X, str | os.PathLike) else X
+    """The data behind a path or a Dask DataFrame, which is not loaded; anything else as it is."""
+    return scan(X) if is_elsewhere(X) else X
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Whether data is a path, or a Dask DataFrame."""
+    return isinstance(X, str | os.PathLike) or is_dask_frame(X)
 
 
 def _one_a_set(values: Any, n_sets: int, name: str) -> Sequence[Any]:

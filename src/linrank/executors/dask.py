@@ -112,6 +112,12 @@ class DaskExecutor:
             Handle(function, row, {}, workers[number * len(workers) // len(rows)]) for number, row in enumerate(rows)
         ]
 
+    def computed(self, lazy: Sequence[Any]) -> list[LazyHandle | None]:
+        """One handle for each `dask.delayed` value, such as a partition of a Dask DataFrame; None stays None."""
+        batch = LazyBatch([one for one in lazy if one is not None])
+        numbers = iter(range(len(lazy)))
+        return [None if one is None else LazyHandle(batch, next(numbers)) for one in lazy]
+
     def call(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]], **common: Any) -> list[Handle]:
         """One handle a row of arguments; a function runs where the first handle it is given is."""
         return [Handle(function, row, common, row[0].home) for row in rows]
@@ -176,6 +182,30 @@ class Handle:
             # From here on the scheduler knows.
             self._made_by = None
         return self._future
+
+
+class LazyBatch:
+    """Values that have graphs of their own, which the scheduler is told of all at once: they share what they are of."""
+
+    def __init__(self, lazy: Sequence[Any]) -> None:
+        self._lazy = lazy
+        self._futures: Sequence[Any] | None = None
+
+    def futures(self, client: Any) -> Sequence[Any]:
+        """Those of all values."""
+        if self._futures is None:
+            self._futures, self._lazy = client.compute(list(self._lazy)), ()
+        return self._futures
+
+
+class LazyHandle(Handle):
+    """One of a batch."""
+
+    def __init__(self, batch: LazyBatch, number: int) -> None:
+        self._batch, self._number = batch, number
+
+    def submitted(self, client: Any) -> Any:
+        return self._batch.futures(client)[self._number]
 
 
 async def _remove_silent(dask_scheduler: Any, silence: float) -> None:

@@ -49,24 +49,22 @@ class PlacedData:
     @classmethod
     def of(cls, dataset: AnyDataset, executor: Threads) -> PlacedData:
         if isinstance(dataset, PartitionedDataset):
-            numbers = range(len(dataset.paths))
-            dataset.check_whole_queries([dataset.query_ids(number) for number in numbers])
-            return cls.of_partitions(dataset, numbers, executor)
+            return cls.of_partitions(dataset.chunks(), dataset.n_features, executor)
         if isinstance(dataset, StoredDataset):
             return cls(executor, within(shards_on_disk(dataset), dataset.memory, executor), dataset.n_features)
         return cls.of_blocks(cut_into_blocks(dataset), dataset.n_features, executor)
 
     @classmethod
-    def of_partitions(cls, dataset: PartitionedDataset, numbers: Sequence[int], executor: Threads) -> PlacedData:
-        """Some of the files, loaded: a shard each, and one for every query that is spread."""
+    def of_partitions(cls, parts: Iterable[RankingDataset], n_features: int, executor: Threads) -> PlacedData:
+        """Datasets of whole queries: a shard each, and one for every query that is spread."""
         shards: list[Shard] = []
-        for number in numbers:
-            blocks = cut_into_blocks(dataset.load(number))
+        for part in parts:
+            blocks = cut_into_blocks(part)
             small = [PlacedBlock(block) for block in blocks if not BlockSize.of(block).is_large]
             shards += [ShardInMemory(tuple(small))] if small else []
             large = [block for block in blocks if BlockSize.of(block).is_large]
             shards += [ShardInMemory((SpreadQuery.of(block, CHUNKS_OF_A_QUERY, executor),)) for block in large]
-        return cls(executor, shards, dataset.n_features)
+        return cls(executor, shards, n_features)
 
     @classmethod
     def of_blocks(cls, blocks: Sequence[QueryBlock], n_features: int, executor: Threads) -> PlacedData:

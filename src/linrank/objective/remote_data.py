@@ -9,13 +9,15 @@ from typing import Any, Protocol
 
 from linrank._version import __version__
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import Scaling
 from linrank.dataset.stored_dataset import StoredDataset
-from linrank.errors import LinrankError
+from linrank.errors import DataFormatError, LinrankError
 from linrank.executors.local import Threads
 from linrank.objective.placed_blocks import BlockSize
 from linrank.objective.placement import AnyDataset, PlacedData
+from linrank.objective.remote_partitions import groups_of_partitions
 from linrank.objective.samples import below_of
-from linrank.objective.stored_shards import StoredShard, shards_on_disk, within
+from linrank.objective.stored_shards import shards_on_disk, within
 from linrank.reading.partitions import PartitionedDataset
 
 
@@ -32,6 +34,10 @@ class Cluster(Protocol):
 
     def start(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
         """One handle a row of arguments, spread evenly over the workers."""
+        ...
+
+    def computed(self, lazy: Sequence[Any]) -> list[Any]:
+        """One handle for each thing that the cluster computes by a graph of its own; None stays None."""
         ...
 
     def call(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]], **common: Any) -> list[Any]:
@@ -150,20 +156,11 @@ def place(dataset: AnyDataset, executor: Threads | Cluster) -> PlacedData:
         )
     executor.begin({"data": dataset.stamp, "linrank": __version__})
     if isinstance(dataset, PartitionedDataset):
-        return _place_partitions(dataset, executor)
-    shards = shards_on_disk(dataset)
-    bounds = _bounds(len(shards), executor)
-    groups = executor.start(_load, [(dataset, shards[a:b]) for a, b in bounds])
+        return RemoteData.of_groups(*groups_of_partitions(dataset, executor), dataset.n_features, executor)
+    bounds = _bounds(len(shards_on_disk(dataset)), executor)
+    file = FileToOpen(dataset.source, dataset.stamp, dataset.memory, dataset.scaling)
+    groups = executor.start(_load, [(file, a, b) for a, b in bounds])
     return RemoteData.of_groups(groups, [b - a for a, b in bounds], dataset.n_features, executor)
-
-
-def _place_partitions(dataset: PartitionedDataset, cluster: Cluster) -> RemoteData:
-    bounds = _bounds(len(dataset.paths), cluster)
-    rows = [(dataset, range(a, b)) for a, b in bounds]
-    dataset.check_whole_queries(cluster.fetch(cluster.start(_query_ids, rows), "query ids"))
-    groups = cluster.start(_load_partitions, rows)
-    counts = cluster.fetch(cluster.call(_number_of_shards, [(group,) for group in groups]), "number of shards")
-    return RemoteData.of_groups(groups, counts, dataset.n_features, cluster)
 
 
 def _bounds(n_shards: int, cluster: Cluster) -> list[tuple[int, int]]:
@@ -175,31 +172,33 @@ def _bounds(n_shards: int, cluster: Cluster) -> list[tuple[int, int]]:
 # What runs in the other process, on a group that is a `PlacedData` there.
 
 
-def _load(dataset: StoredDataset, shards: Sequence[StoredShard]) -> PlacedData:
+@dataclass(frozen=True, slots=True)
+class FileToOpen:
+    """A stored dataset by its path: what the file says of its queries does not travel, but is read there."""
+
+    source: str
+    stamp: list[Any]
+    memory: int | None
+    scaling: Scaling | None
+
+    def open(self) -> StoredDataset:
+        dataset = StoredDataset.open(self.source)
+        if dataset.stamp != self.stamp:
+            raise DataFormatError(self.source, None, "has changed since the training began. Begin again.")
+        return replace(dataset, memory=self.memory, scaling=self.scaling)
+
+
+def _load(file: FileToOpen, first: int, stop: int) -> PlacedData:
+    """The shards from the first on."""
     from distributed import get_worker
 
     worker = get_worker()
     executor = Threads(worker.state.nthreads)
     limit = worker.memory_manager.memory_limit
-    memory = dataset.memory or (None if limit is None else int(0.7 * limit))
+    memory = file.memory or (None if limit is None else int(0.7 * limit))
+    dataset = file.open()
     with executor:
-        return PlacedData(executor, within(shards, memory, executor), dataset.n_features)
-
-
-def _load_partitions(dataset: PartitionedDataset, numbers: Sequence[int]) -> PlacedData:
-    from distributed import get_worker
-
-    executor = Threads(get_worker().state.nthreads)
-    with executor:
-        return PlacedData.of_partitions(dataset, numbers, executor)
-
-
-def _query_ids(dataset: PartitionedDataset, numbers: Sequence[int]) -> list[Any]:
-    return [dataset.query_ids(number) for number in numbers]
-
-
-def _number_of_shards(group: PlacedData) -> list[int]:
-    return [group.n_shards]
+        return PlacedData(executor, within(shards_on_disk(dataset)[first:stop], memory, executor), dataset.n_features)
 
 
 def _sizes_of_group(group: PlacedData) -> list[list[tuple[Any, ...]]]:

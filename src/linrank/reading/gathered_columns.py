@@ -48,6 +48,12 @@ def gather(source: TableSource, roles: ColumnRoles) -> RankingDataset:
     return replace(dataset, queries=replace(dataset.queries, ids=distinct), missing=roles.missing)
 
 
+def feature_columns(source: TableSource, roles: ColumnRoles) -> tuple[list[Any], np.dtype[Any]]:
+    """The columns that are features, and the type they are held in; no rows are read, and what cannot be is refused."""
+    reader = ColumnReader(source, roles)
+    return [source.names[position] for position in reader.columns[: len(reader.names)]], reader.dtype
+
+
 class ColumnReader:
     """Makes rows, as arrays by the names they have in a `.linrank` file, of batches of a table's columns.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from linrank.dataset.arranging import Progress
@@ -15,46 +14,55 @@ from linrank.reading.convert import convert, form_of
 from linrank.reading.partitions import PartitionedDataset
 
 
-def scan(
-    path: str | os.PathLike[str], *, memory: str | float | None = None, **options: Any
-) -> StoredDataset | PartitionedDataset:
-    """Open data to train on where it is: a .linrank file, or a folder of Parquet files.
+def scan(source: Any, *, memory: str | float | None = None, **options: Any) -> StoredDataset | PartitionedDataset:
+    """Open data to train on where it is: a .linrank file, Parquet, or a Dask DataFrame.
 
     Parameters
     ----------
-    path : of a file that `save_dataset` or `linrank convert` wrote, or of a folder with files `*.parquet`; with
-        `memory`, of any other data too
+    source : path of a file that `save_dataset` or `linrank convert` wrote; of a Parquet file, or of a folder of files
+        `*.parquet`; or a Dask DataFrame; with `memory`, path of any other data too
     memory : the most that the process may use while it trains, such as "2GB"; half of what the machine has unless told.
         What fits is held, and the rest is read again in every pass. The weights are the same to the last bit whatever
         it is, and the same as of the data in memory. Data that is in no .linrank file becomes one first, within the
         same memory: a temporary one (TMPDIR says where), which is removed with what this returns.
+    regroup : for Parquet and Dask DataFrames, True to bring together queries whose rows are in several files or
+        partitions, by the data alone; they are refused otherwise. Where every query is whole it changes nothing.
+    partition : for Parquet, about how much of a file is one partition, as features in memory, such as "64MB", which
+        it is unless told; row groups are not cut. Queries may be anywhere in one file.
     **options : how other data than a .linrank file is read, as `linrank.read` takes it: `label=`, `qid=`, …
 
     Returns
     -------
     StoredDataset or PartitionedDataset
-        What `fit` takes of every ranker that minimises a sum over queries. Without `memory`, a folder is a
-        PartitionedDataset, whose files each hold whole queries and are loaded as a whole by who computes with them:
-        this process, or the workers of a cluster, each its share.
+        What `fit` takes of every ranker that minimises a sum over queries. Without `memory`, Parquet and Dask
+        DataFrames are a PartitionedDataset, whose partitions are loaded by who computes with them: this process, or
+        the workers of a cluster, each its share.
     """
-    if memory is None and Path(path).is_dir():
-        return PartitionedDataset.open(path, **options)
-    form = form_of(path, options.pop("format", None))
+    if is_dask_frame(source):
+        if memory is not None:
+            raise LinrankError("memory= is for data in files; write the Dask DataFrame to Parquet first.")
+        return PartitionedDataset.of_frame(source, **options)
+    form = form_of(source, options.pop("format", None))
+    if form == "parquet" and memory is None:
+        return PartitionedDataset.open(source, **options)
     if form == "linrank":
         if options:
             raise LinrankError(
                 f"{next(iter(options))}= says how other data is read; a .linrank file knows its columns."
             )
-        return StoredDataset.open(path, memory=memory)
+        return StoredDataset.open(source, memory=memory)
     if memory is None:
         raise DataFormatError(
-            os.fspath(path),
+            os.fspath(source),
             None,
             f"is read as {form}, which must be loaded as a whole. Convert it first: linrank convert "
-            f'{os.fspath(path)} train.linrank --memory 2GB. Or open it by scan(path, memory="2GB"), which makes such a '
+            f'{os.fspath(source)} train.linrank --memory 2GB. Or open it by scan(path, memory="2GB"), which makes such a '
             "file for the time being.",
         )
-    return scan_converted(path, memory=memory, format=form, **options)
+    # A conversion brings queries together wherever their rows are.
+    for name in ("regroup", "partition"):
+        options.pop(name, None)
+    return scan_converted(source, memory=memory, format=form, **options)
 
 
 def scan_converted(
@@ -65,3 +73,10 @@ def scan_converted(
     made = folder.path / "data.linrank"
     convert(path, made, memory=memory, progress=progress, **options)
     return replace(StoredDataset.open(made, memory=memory), folder=folder)
+
+
+def is_dask_frame(source: Any) -> bool:
+    """Whether something is a Dask DataFrame; Dask is not imported to find out."""
+    return any(
+        kind.__module__.partition(".")[0] == "dask" and kind.__name__ == "DataFrame" for kind in type(source).__mro__
+    )

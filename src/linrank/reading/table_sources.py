@@ -208,23 +208,24 @@ def _arrow_column(values: Any, empty_is_missing: bool = False) -> Column:
     return Column(values.fill_null(number.type(0).item()).to_numpy(zero_copy_only=False), missing)
 
 
-def parquet_source(path: Path) -> TableSource:
-    """A Parquet file, of which only the columns asked for are read, some rows at a time."""
-    _pyarrow("Reading Parquet")
-    from pyarrow import parquet
+def parquet_source(path: Path, row_groups: Sequence[int] | None = None, first_row: int = 0) -> TableSource:
+    """A Parquet file, of which only the columns asked for are read, some rows at a time.
 
-    # Else a whole row group is held in memory, compressed, beside the rows made of it.
-    file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
+    Or some of its row groups, the first of which begins with `first_row`.
+    """
+    file = parquet_file(path)
     names = list(file.schema_arrow.names)
 
     def batches(columns: Sequence[int]) -> Batches:
         wanted = [names[column] for column in columns]
-        for batch in file.iter_batches(_rows_at_a_time(columns), columns=wanted):
+        for batch in file.iter_batches(_rows_at_a_time(columns), groups, columns=wanted):
             # By name: they come in the file's order, and a name may bring along those that go on after a dot.
             yield [_arrow_column(batch.column(name)) for name in wanted]
 
-    types, error = _arrow_types(file.schema_arrow), _error_in_file(path)
-    n_rows, n_bytes_held = file.metadata.num_rows, _held_bytes(file.metadata)
+    metadata = file.metadata
+    groups = list(range(metadata.num_row_groups) if row_groups is None else row_groups)
+    types, error = _arrow_types(file.schema_arrow), _error_in_file(path, first_row)
+    n_rows, n_bytes_held = sum(metadata.row_group(group).num_rows for group in groups), _held_bytes(metadata)
     return TableSource(names, types, batches, error, n_rows=n_rows, n_bytes_held=n_bytes_held)
 
 
@@ -236,6 +237,20 @@ def _held_bytes(metadata: Any) -> int:
 
 def _column_bytes(chunk: Any) -> int:
     return int(min(chunk.total_compressed_size + chunk.total_uncompressed_size, _PARQUET_COLUMN_BYTES))
+
+
+def parquet_table(path: Path, row_groups: Sequence[int], columns: Sequence[str]) -> Any:
+    """Some row groups of a Parquet file as an Arrow table of some columns."""
+    return parquet_file(path).read_row_groups(list(row_groups), columns=list(columns))
+
+
+def parquet_file(path: Path) -> Any:
+    """A Parquet file, opened."""
+    _pyarrow("Reading Parquet")
+    from pyarrow import parquet
+
+    # Else a whole row group is held in memory, compressed, beside the rows made of it.
+    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
 
 
 def arrow_file_source(path: Path) -> TableSource:
@@ -335,9 +350,9 @@ def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
     return None
 
 
-def _error_in_file(path: Path) -> ErrorMaker:
+def _error_in_file(path: Path, first_row: int = 0) -> ErrorMaker:
     def error(message: str, row: int | None = None) -> DataFormatError:
-        return DataFormatError(str(path), None, message if row is None else f"row {row}: {message}")
+        return DataFormatError(str(path), None, message if row is None else f"row {first_row + row}: {message}")
 
     return error
 
