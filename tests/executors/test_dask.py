@@ -22,6 +22,8 @@ pytestmark = [
 ]
 
 from linrank.executors.dask import DaskExecutor, Round, connect  # noqa: E402
+from linrank.executors.local import Threads  # noqa: E402
+from linrank.objective.placement import PlacedData  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -229,5 +231,31 @@ def test_rounds_are_told_as_they_come(client, data):
     executor = DaskExecutor(client, progress=rounds.append)
     RankSVM(C=0.01, executor=executor).fit(data[1])
     assert [one.number for one in rounds] == list(range(1, executor.rounds + 1))
-    assert str(Round(3, "evaluate shard", 0.01)) == "round    3  evaluate shard               10.0 ms"
+    line = "round    3  evaluate shard               10.0 ms  1.5 kB out, 20 B back"
+    assert str(Round(3, "evaluate shard", 0.01, 1500, 20)) == line
     assert {"sizes", "evaluate shard", "hessian product of shard"} <= {one.task for one in rounds}
+    # A product of the Hessian: one vector of weights a worker out, and one of sums a shard back.
+    product = next(one for one in rounds if one.task == "hessian product of shard")
+    n_shards = placed(data[0]).n_shards
+    assert 2 * 8 * 12 <= product.sent < 2 * (8 * 12 + 1000)
+    assert 8 * 12 * n_shards <= product.received < (8 * 12 + 300) * n_shards
+    assert (executor.sent, executor.received) == (sum(one.sent for one in rounds), sum(one.received for one in rounds))
+    assert executor.seconds == pytest.approx(sum(one.seconds for one in rounds))
+
+
+def placed(data):
+    return PlacedData.of(data, Threads(1))
+
+
+def test_what_loading_sends_does_not_grow_with_the_queries(client, tmp_path):
+    sent = []
+    for n_queries in (100, 5000):
+        made, _ = make_ranking(n_queries, 4, 3)
+        save_dataset(made, tmp_path / f"{n_queries}.linrank")
+        rounds = []
+        RankSVM(max_iter=1, tol=0, executor=DaskExecutor(client, progress=rounds.append)).fit(
+            tmp_path / f"{n_queries}.linrank"
+        )
+        sent.append(rounds[0].sent)
+    # (The second has more shards, and so one number of more digits.)
+    assert abs(sent[1] - sent[0]) < 50

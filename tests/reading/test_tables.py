@@ -617,9 +617,9 @@ def test_parquet_reads_only_the_columns_it_needs(tmp_path, monkeypatch):
     asked = []
     usual = parquet.ParquetFile.iter_batches
 
-    def listening(self, batch_size, *, columns):
+    def listening(self, batch_size, row_groups, *, columns):
         asked.extend(columns)
-        return usual(self, batch_size, columns=columns)
+        return usual(self, batch_size, row_groups, columns=columns)
 
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", listening)
     read_parquet(tmp_path / "data.parquet", features=["bm25"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +16,14 @@ from linrank.estimators.catalogue import METHODS
 
 if TYPE_CHECKING:
     from linrank.dataset.stored_dataset import StoredDataset
-    from linrank.executors.dask import DaskExecutor, Round
+    from linrank.executors.dask import DaskExecutor
+
+# What every worker can read its share of.
+_SHARED = ("linrank", "parquet")
 
 
-def add_larger_data_options(parser: ArgumentParser) -> None:
-    """Add the budget, and the cluster."""
+def add_larger_data_options(parser: ArgumentParser, *, training: bool = True) -> None:
+    """Add the budget, and the cluster; and what only a training of one model can."""
     group = parser.add_argument_group("data larger than memory; the weights are the same")
     group.add_argument(
         "--memory",
@@ -33,7 +35,16 @@ def add_larger_data_options(parser: ArgumentParser) -> None:
         "--dask",
         metavar="ADDRESS",
         help="train on the workers of a Dask cluster, such as tcp://10.0.0.1:8786, or local:N for N processes here; "
-        "--memory is then that of each worker",
+        "--memory is then that of each worker"
+        + (", and the data may be Parquet: a file or a folder" if training else ""),
+    )
+    if not training:
+        parser.set_defaults(regroup=False, resume=False)
+        return
+    group.add_argument(
+        "--regroup",
+        action="store_true",
+        help="bring together queries whose rows are in several Parquet files of the folder",
     )
     group.add_argument(
         "--resume", action="store_true", help="go on with a training on a cluster that ended before its time"
@@ -49,6 +60,8 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
     """Refuse what cannot be trained so, before any work."""
     from linrank.estimators.settings import settings_of
 
+    if arguments.regroup and arguments.dask is None:
+        raise LinrankError("--regroup is for Parquet on a cluster. Give --dask; linrank convert regroups text.")
     if arguments.resume and arguments.dask is None:
         raise LinrankError("--resume goes on with a training on a cluster. Give --dask, as in the run that ended.")
     if not is_left_on_disk(arguments):
@@ -68,11 +81,10 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
         )
     from linrank.reading.convert import form_of
 
-    if arguments.data != STANDARD and (form := form_of(arguments.data, arguments.format)) != "linrank":
+    if arguments.data != STANDARD and (form := form_of(arguments.data, arguments.format)) not in _SHARED:
         raise LinrankError(
-            f"{arguments.data}: is read as {form}, and workers share a .linrank file. Convert it: linrank convert "
-            f"{arguments.data} train.linrank --memory 2GB; or train on a folder of Parquet files in Python: "
-            "RankSVM(executor=DaskExecutor(client)).fit(folder)"
+            f"{arguments.data}: is read as {form}, and workers share a .linrank file or Parquet. Convert it: linrank "
+            f"convert {arguments.data} train.linrank --memory 2GB"
         )
     rounds = rounds_file(out)
     if rounds is None:
@@ -98,6 +110,13 @@ def read_to_train(arguments: Namespace) -> Any:
         raise LinrankError(
             "standard input is read once, and data that is not loaded is read again and again. Save it to a file, and "
             "convert that: linrank convert train.txt train.linrank"
+        )
+    if arguments.dask is not None and form_of(arguments.data, arguments.format) == "parquet":
+        return _partitions(arguments)
+    if arguments.regroup:
+        raise LinrankError(
+            f"{arguments.data}: --regroup is for Parquet on a cluster (--dask). Of other data linrank convert brings "
+            "queries together."
         )
     options = reading_options(arguments)
     form = form_of(arguments.data, options.pop("format", None))
@@ -128,26 +147,49 @@ def _converted(arguments: Namespace, form: str, options: dict[str, Any]) -> Stor
     return stored
 
 
+def _partitions(arguments: Namespace) -> Any:
+    """Parquet, of which every worker loads its share."""
+    from linrank.reading.partitions import PartitionedDataset
+    from linrank.reading.read import check_options
+
+    if arguments.memory is not None:
+        raise LinrankError(
+            f"{arguments.data}: workers load their share of Parquet as a whole. Leave --memory out, or convert it "
+            "first: linrank convert"
+        )
+    # Nobody asks for the documents' own ids.
+    options = {name: value for name, value in reading_options(arguments).items() if name not in ("format", "docid")}
+    check_options("parquet", options)
+    data = PartitionedDataset.open(arguments.data, regroup=arguments.regroup, **options)
+    data.require_labels()
+    return data
+
+
 def rounds_file(out: Path) -> Path | None:
     """Where the rounds of a training are kept until its end: beside the model."""
     return None if str(out) == STANDARD else out.with_name(out.name + ".rounds")
 
 
 @contextmanager
-def cluster_of(arguments: Namespace, out: Path, *, quiet: bool) -> Iterator[DaskExecutor | None]:
-    """Who trains on a cluster, connected; None where none is asked for."""
+def cluster_of(
+    arguments: Namespace, out: Path | None, *, quiet: bool
+) -> Iterator[tuple[DaskExecutor | None, Callable[[Any], object]]]:
+    """Who trains on a cluster, connected, or None where none is asked for; and what shows the lines of a solver."""
     if arguments.dask is None:
-        yield None
+        yield None, lambda line: console().print(str(line))
         return
+    from linrank.cli.live_rounds import IterationLines, live_rounds
     from linrank.executors.dask import DaskExecutor, connect
 
     client = connect(arguments.dask)
-    rounds = rounds_file(out)
+    rounds = None if out is None else rounds_file(out)
     try:
         if rounds is not None and not quiet:
             console().print(f"{rounds}: {_beginning(rounds, arguments)}every round is written here, for --resume.")
-        with _counter(quiet=quiet) as shown:
-            yield DaskExecutor(client, checkpoint=rounds, resume=arguments.resume, progress=shown)
+        with live_rounds(quiet=quiet) as (told, show):
+            resume = rounds is not None and arguments.resume
+            cluster = DaskExecutor(client, checkpoint=rounds, resume=resume, progress=told)
+            yield cluster, IterationLines(cluster, show)
     finally:
         # One that was started here ends here; another stays.
         if arguments.dask.startswith("local:"):
@@ -165,7 +207,13 @@ def said_of_data(stored: Any, cluster: DaskExecutor | None) -> dict[str, Any]:
     """What a model remembers of how it came by data that was not loaded."""
     known: dict[str, Any] = {"feature_bytes": stored.n_bytes, "memory": stored.memory}
     if cluster is not None:
-        known |= {"workers": len(cluster.workers()), "rounds": cluster.rounds}
+        known |= {
+            "workers": len(cluster.workers()),
+            "rounds": cluster.rounds,
+            "bytes_sent": cluster.sent,
+            "bytes_received": cluster.received,
+            "round_seconds": round(cluster.seconds, 4),
+        }
     return {name: value for name, value in known.items() if value is not None}
 
 
@@ -177,17 +225,13 @@ def larger_data_in_words(summary: dict[str, Any]) -> str | None:
     words += f", on {counted(summary['workers'], 'worker')}" if "workers" in summary else ", not loaded"
     words += f", within {_size(summary['memory'])}" if "memory" in summary else ""
     words += " each" if {"memory", "workers"} <= set(summary) else ""
-    return words + (f", in {counted(summary['rounds'], 'round')}" if "rounds" in summary else "")
+    if "rounds" not in summary:
+        return words
+    from linrank.executors.dask import size_in_words
 
-
-@contextmanager
-def _counter(*, quiet: bool) -> Iterator[Callable[[Round], None] | None]:
-    """Yield what shows the last round on a terminal; None where nobody is looking."""
-    if quiet or not sys.stdout.isatty():
-        yield None
-        return
-    with console().status("connected") as status:
-        yield lambda last: status.update(str(last))
+    sent, received = size_in_words(summary["bytes_sent"]), size_in_words(summary["bytes_received"])
+    rounds = counted(summary["rounds"], "round")
+    return f"{words}, in {rounds} of {summary['round_seconds']:.2f} s: {sent} out, {received} back"
 
 
 def _size(n_bytes: int) -> str:

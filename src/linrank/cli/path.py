@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_complete
 from linrank.cli.inputs import place_to_read
+from linrank.cli.larger_data import add_larger_data_options, cluster_of, read_to_train
 from linrank.cli.methods import add_scaling_option
 from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
 from linrank.cli.train import of_data, without_endings
@@ -33,7 +34,8 @@ def parser() -> ArgumentParser:
         "and refits each set of features without shrinkage.",
         "  linrank path train.txt --cv 5\n"
         "  linrank path train.txt --validate vali.txt --max-features 12 --model model.json --picture curve.svg\n"
-        "  linrank path train.txt --cv 5 --costs milliseconds.txt --one-se --picture report.html",
+        "  linrank path train.txt --cv 5 --costs milliseconds.txt --one-se --picture report.html\n"
+        "  linrank path train.linrank --validate vali.txt --memory 2GB    # larger than memory; or --dask local:4",
     )
     made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
     made.add_argument("--cv", type=int, metavar="N", help="folds of whole queries to measure on (measured on training)")
@@ -61,14 +63,15 @@ def parser() -> ArgumentParser:
     made.add_argument("--no-report", action="store_true", help="do not write the page (nor does --json)")
     made.add_argument("--threads", type=int, metavar="N", help="the result is the same for any number (all)")
     made.add_argument("--json", action="store_true", help="print the curve as one JSON object")
+    add_larger_data_options(made, training=False)
     add_data_options(made)
     return made
 
 
 def run(arguments: Namespace) -> None:
+    from linrank.dataset.scaling import column_deviations
     from linrank.experiments.curve import PICTURES, save_curve, text_curve
     from linrank.experiments.feature_path import feature_path
-    from linrank.experiments.weight_intervals import standard_deviations
     from linrank.measures import parse_measure
     from linrank.measures.evaluation import check_measures
 
@@ -87,14 +90,14 @@ def run(arguments: Namespace) -> None:
         [(arguments.model, MODEL), (arguments.picture, drawn), (page, PAGE)],
         [arguments.data, arguments.validate, arguments.costs, *files_of(arguments)],
     )
-    dataset = read_complete(arguments.data, arguments)
+    dataset = read_to_train(arguments)
     held_out: dict[str, Any] = {"cv": arguments.cv}
     if arguments.validate:
         vali = read_complete(arguments.validate, arguments).with_columns(dataset.names, arguments.validate)
         with naming(arguments.validate):
             check_measures([measure], vali)
         held_out = {"eval_set": (vali.features, vali.labels), "eval_qid": vali.qid}
-    with naming(arguments.data):
+    with cluster_of(arguments, None, quiet=arguments.json) as (cluster, _), naming(arguments.data):
         path = feature_path(
             dataset,
             None,
@@ -108,6 +111,7 @@ def run(arguments: Namespace) -> None:
             **wanted_settings(arguments, dataset.names),
             random_state=arguments.seed,
             n_threads=arguments.threads,
+            executor=cluster,
             **held_out,
         )
     chosen = path.select_features(arguments.max_features, max_cost=arguments.max_cost, one_se=arguments.one_se)
@@ -115,7 +119,7 @@ def run(arguments: Namespace) -> None:
         with place_of(arguments.model) as place:
             of_data(path.to_model(chosen), dataset).save(place)
     for picture in filter(None, (arguments.picture, page)):
-        save_curve(path, chosen, picture, title=Path(arguments.data).name, spreads=standard_deviations(dataset))
+        save_curve(path, chosen, picture, title=Path(arguments.data).name, spreads=column_deviations(dataset))
     if arguments.json:
         dump_json(_record(path, chosen))
         return

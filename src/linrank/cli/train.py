@@ -30,7 +30,7 @@ from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.dataset.stored_dataset import StoredDataset
@@ -52,7 +52,8 @@ def parser() -> ArgumentParser:
         "  linrank train train.txt sparse.json --method sparserank --set l1=50\n"
         "  cat part-*.txt | linrank train - model.json               # several files of text as one\n"
         "  linrank train train.linrank model.json --memory 2GB       # larger than memory; or a folder of Parquet\n"
-        "  linrank train train.linrank model.json --dask local:4     # or tcp://HOST:8786, on a cluster",
+        "  linrank train train.linrank model.json --dask local:4     # or tcp://HOST:8786, on a cluster\n"
+        "  linrank train folder model.json --dask local:4 --regroup  # Parquet files, in any order of rows",
     )
     made.add_argument("data", help="LETOR / svmlight text, Parquet, CSV, Arrow or .linrank; - for standard input")
     made.add_argument(
@@ -82,11 +83,11 @@ def run(arguments: Namespace) -> None:
     check_larger_data(arguments, out)
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
-    with cluster_of(arguments, out, quiet=arguments.quiet or arguments.json) as cluster:
-        _train(arguments, out, cluster)
+    with cluster_of(arguments, out, quiet=arguments.quiet or arguments.json) as (cluster, show):
+        _train(arguments, out, cluster, show)
 
 
-def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None) -> None:
+def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: Callable[[Any], object]) -> None:
     from linrank.dataset.scaling import choose_scaling, scaled
 
     started = time.perf_counter()
@@ -102,7 +103,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None) -> Non
             train_scaled.check_trainable()
     vali_scaled = None if vali is None else scaled(vali, scaling)
     quiet = arguments.quiet or arguments.json
-    ranker = make_ranker(arguments, None if quiet else lambda line: console().print(str(line)))
+    ranker = make_ranker(arguments, None if quiet else show)
     ranker.set_params(**wanted_settings(arguments, train.names, scaling))
     watched = [vali_scaled] if vali_scaled is not None and ranker.watches else None
     if cluster is not None:

@@ -131,6 +131,11 @@ def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
     return dataset if scaling is None else replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
 
 
+def column_deviations(dataset: RankingDataset) -> Vector:
+    """The standard deviation of each feature, of data in memory or in a file."""
+    return _column_moments(dataset).deviation
+
+
 @dataclass(frozen=True)
 class _Moments:
     mean: Vector

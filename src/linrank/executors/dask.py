@@ -25,9 +25,14 @@ class Round:
     number: int
     task: str
     seconds: float
+    sent: int = 0
+    received: int = 0
 
     def __str__(self) -> str:
-        return f"round {self.number:4d}  {self.task:<24} {1e3 * self.seconds:8.1f} ms"
+        return (
+            f"round {self.number:4d}  {self.task:<24} {1e3 * self.seconds:8.1f} ms  "
+            f"{size_in_words(self.sent)} out, {size_in_words(self.received)} back"
+        )
 
 
 class DaskExecutor:
@@ -53,6 +58,11 @@ class DaskExecutor:
     Attributes
     ----------
     rounds : int
+    sent, received : int
+        Bytes of what tasks were given and of what they told, as they travelled: weights and sums. (The graphs of a Dask
+        DataFrame, and what workers tell one another, are not among them.)
+    seconds : float
+        What all rounds took together.
     here : Threads
         What computes in this process, with samples of the data.
     """
@@ -72,7 +82,8 @@ class DaskExecutor:
         self.checkpoint, self.resume = checkpoint, resume
         self.silence = silence
         self.progress = progress
-        self.rounds = 0
+        self.rounds = self.sent = self.received = 0
+        self.seconds = 0.0
         self.here = Threads()
         self.about: dict[str, Any] = {}
         self.log: RoundLog | None = None
@@ -129,13 +140,17 @@ class DaskExecutor:
         """
 
         def run() -> list[Any]:
-            started = time.perf_counter()
-            futures = [handle.submitted(self.client) for handle in handles]
+            started, sent = time.perf_counter(), self.sent
+            futures = [handle.submitted(self) for handle in handles]
             self._wait(futures)
             lists = self.client.gather(futures)
-            self.rounds += 1
+            last = Round(
+                self.rounds + 1, task, time.perf_counter() - started, self.sent - sent, sum(map(wire_bytes, lists))
+            )
+            self.rounds, self.seconds = last.number, self.seconds + last.seconds
+            self.received += last.received
             if self.progress is not None:
-                self.progress(Round(self.rounds, task, time.perf_counter() - started))
+                self.progress(last)
             return [told for of_group in lists for told in of_group]
 
         told: list[Any] = run() if self.log is None else self.log.round(task, run)
@@ -169,14 +184,15 @@ class Handle:
         self._made_by: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = (function, row, common)
         self._future: Any = None
 
-    def submitted(self, client: Any) -> Any:
+    def submitted(self, executor: DaskExecutor) -> Any:
         """The future of it."""
         if self._future is None:
             assert self._made_by is not None
             function, row, common = self._made_by
-            arguments = [value.submitted(client) if isinstance(value, Handle) else value for value in row]
+            arguments = [value.submitted(executor) if isinstance(value, Handle) else value for value in row]
+            executor.sent += wire_bytes((function, [value for value in row if not isinstance(value, Handle)], common))
             # A worker that is gone is no reason to wait: any other will do.
-            self._future = client.submit(
+            self._future = executor.client.submit(
                 function, *arguments, **common, pure=False, workers=[self.home], allow_other_workers=True
             )
             # From here on the scheduler knows.
@@ -204,8 +220,25 @@ class LazyHandle(Handle):
     def __init__(self, batch: LazyBatch, number: int) -> None:
         self._batch, self._number = batch, number
 
-    def submitted(self, client: Any) -> Any:
-        return self._batch.futures(client)[self._number]
+    def submitted(self, executor: DaskExecutor) -> Any:
+        return self._batch.futures(executor.client)[self._number]
+
+
+def wire_bytes(value: object) -> int:
+    """The bytes of a value as it travels: pickled, with its arrays beside the pickle, which are not copied."""
+    from distributed.protocol import pickle
+
+    buffers: list[Any] = []
+    head: bytes = pickle.dumps(value, buffer_callback=buffers.append)
+    return len(head) + sum(int(buffer.raw().nbytes) for buffer in buffers)
+
+
+def size_in_words(n_bytes: int) -> str:
+    """A number of bytes for people."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes} B"
 
 
 async def _remove_silent(dask_scheduler: Any, silence: float) -> None:

@@ -197,6 +197,7 @@ def feature_path(
     bounds: Any = None,
     random_state: int = 0,
     n_threads: int | None = None,
+    executor: Any = None,
 ) -> FeaturePath:
     """Train a sparse ranker for every strength of the L1 penalty: quality against number of features.
 
@@ -225,6 +226,9 @@ def feature_path(
         needs a small weight, and is chosen first. Fitted on the training part alone
     bounds : what each weight may be, as for `RankSVM`, such as "non-negative"; of the raw features
     random_state : seed of the folds
+    executor : DaskExecutor
+        Who trains: threads of this process unless told. The path is the same to the last bit; the data is a .linrank
+        file, which the workers read.
 
     Returns
     -------
@@ -249,15 +253,30 @@ def feature_path(
         )
     chosen = parse_measure(measure) if isinstance(measure, str) else measure
     shares = np.geomspace(1.0, smallest, n_steps)
-    with Threads(n_threads) as executor:
-        how = PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, bounds, executor)
+    if executor is not None:
+        # By which a log of its rounds is known.
+        said = [
+            n_steps,
+            smallest,
+            penalty,
+            l1_ratio,
+            tol,
+            scaling,
+            relaxed,
+            max_features,
+            prices.tolist(),
+            repr(bounds),
+        ]
+        executor.about = {"method": "feature-path", "settings": said}
+    with Threads(n_threads) if executor is None else executor as who:
+        how = PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, bounds, who)
         choice = choose_scaling(scaling, dataset)
         steps: list[FeatureStep] = []
         last: EvaluatedPoint | None = None
         for l1, point in how.fits(dataset, choice.scaling):
             if last is None or point.weights is not last.weights:
                 last, weights = point, folded(point.weights, choice.scaling)
-                train = chosen.mean(_scores_at(point, dataset), dataset, n_threads=executor.n_threads)
+                train = chosen.mean(_scores_at(point, dataset), dataset, n_threads=how.n_threads)
             steps.append(FeatureStep(l1, weights, float(prices[weights != 0].sum()), train, None))
         held_out = _held_out(dataset, how, chosen, cv, eval_set, eval_qid, scaling, random_state)
     if held_out is not None:
@@ -355,9 +374,7 @@ def _held_out(
     for train, test in pairs:
         fitted = scaling_named(scaling, train)
         scores = (scores_of(test.features, folded(point.weights, fitted)) for _, point in unlimited.fits(train, fitted))
-        parts.append(
-            np.array([measure.per_query(of_step, test, n_threads=how.executor.n_threads) for of_step in scores])
-        )
+        parts.append(np.array([measure.per_query(of_step, test, n_threads=how.n_threads) for of_step in scores]))
     return np.concatenate(parts, axis=1)
 
 

@@ -21,7 +21,7 @@ from linrank.objective.concave_penalties import MCP, usual_size
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L1, L2, Bounds, WeightPenalty
-from linrank.objective.placement import PlacedData
+from linrank.objective.remote_data import Cluster, place
 from linrank.solvers.proximal import proximal_solver
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.proximal_newton import ProximalNewton, SecantHessian
@@ -42,12 +42,17 @@ class PathSettings:
     tol: float
     max_features: int | None
     bounds: Any
-    executor: Threads
+    executor: Threads | Cluster
+
+    @property
+    def n_threads(self) -> int:
+        """Of this process."""
+        return (self.executor if isinstance(self.executor, Threads) else self.executor.here).n_threads
 
     def fits(self, dataset: RankingDataset, scaling: Scaling | None) -> Iterator[tuple[float, EvaluatedPoint]]:
         """Yield l1 and the solution for each share of the largest l1, until there are too many features."""
         within = self._within(dataset.names, scaling)
-        placed = PlacedData.of(scaled(dataset, scaling), self.executor)
+        placed = place(scaled(dataset, scaling), self.executor)
         objective = RankingObjective(SquaredHinge(), within, 1.0, placed)
         point = objective.start()
         largest = float((np.abs(point.least_subgradient) / self.costs).max()) / self.l1_ratio

@@ -56,8 +56,8 @@ def scan(source: Any, *, memory: str | float | None = None, **options: Any) -> S
             os.fspath(source),
             None,
             f"is read as {form}, which must be loaded as a whole. Convert it first: linrank convert "
-            f'{os.fspath(source)} train.linrank --memory 2GB. Or open it by scan(path, memory="2GB"), which makes such a '
-            "file for the time being.",
+            f'{os.fspath(source)} train.linrank --memory 2GB. Or open it by scan(path, memory="2GB"), which makes such '
+            "a file for the time being.",
         )
     # A conversion brings queries together wherever their rows are.
     for name in ("regroup", "partition"):
