@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from linrank.dataset.stored_dataset import StoredDataset
     from linrank.executors.dask import DaskExecutor
 
-# What every worker can read its share of.
-_SHARED = ("linrank", "parquet")
-
 
 def add_larger_data_options(parser: ArgumentParser, *, training: bool = True) -> None:
     """Add the budget, and the cluster; and what only a training of one model can."""
@@ -81,7 +78,14 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
         )
     from linrank.reading.convert import form_of
 
-    if arguments.data != STANDARD and (form := form_of(arguments.data, arguments.format)) not in _SHARED:
+    form = form_of(arguments.data, arguments.format)
+    if form == "parquet":
+        _check_parquet(arguments)
+    elif arguments.regroup:
+        raise LinrankError(
+            f"{arguments.data}: --regroup is for Parquet. Of other data linrank convert brings queries together."
+        )
+    elif arguments.data != STANDARD and form != "linrank":
         raise LinrankError(
             f"{arguments.data}: is read as {form}, and workers share a .linrank file or Parquet. Convert it: linrank "
             f"convert {arguments.data} train.linrank --memory 2GB"
@@ -113,11 +117,6 @@ def read_to_train(arguments: Namespace) -> Any:
         )
     if arguments.dask is not None and form_of(arguments.data, arguments.format) == "parquet":
         return _partitions(arguments)
-    if arguments.regroup:
-        raise LinrankError(
-            f"{arguments.data}: --regroup is for Parquet on a cluster (--dask). Of other data linrank convert brings "
-            "queries together."
-        )
     options = reading_options(arguments)
     form = form_of(arguments.data, options.pop("format", None))
     if form != "linrank":
@@ -150,6 +149,18 @@ def _converted(arguments: Namespace, form: str, options: dict[str, Any]) -> Stor
 def _partitions(arguments: Namespace) -> Any:
     """Parquet, of which every worker loads its share."""
     from linrank.reading.partitions import PartitionedDataset
+
+    data = PartitionedDataset.open(arguments.data, regroup=arguments.regroup, **_roles(arguments))
+    data.require_labels()
+    return data
+
+
+def _roles(arguments: Namespace) -> dict[str, Any]:
+    # Nobody asks for the documents' own ids.
+    return {name: value for name, value in reading_options(arguments).items() if name not in ("format", "docid")}
+
+
+def _check_parquet(arguments: Namespace) -> None:
     from linrank.reading.read import check_options
 
     if arguments.memory is not None:
@@ -157,12 +168,7 @@ def _partitions(arguments: Namespace) -> Any:
             f"{arguments.data}: workers load their share of Parquet as a whole. Leave --memory out, or convert it "
             "first: linrank convert"
         )
-    # Nobody asks for the documents' own ids.
-    options = {name: value for name, value in reading_options(arguments).items() if name not in ("format", "docid")}
-    check_options("parquet", options)
-    data = PartitionedDataset.open(arguments.data, regroup=arguments.regroup, **options)
-    data.require_labels()
-    return data
+    check_options("parquet", _roles(arguments))
 
 
 def rounds_file(out: Path) -> Path | None:

@@ -42,6 +42,7 @@ _OURS = {name: ours for names, ours in _WORDS for name in names.split()}
 # What only rankers with a convex objective, and a solver that can, do.
 _OF_SOME = {
     "bounds": "cannot keep its weights within bounds; RankSVM, SparseRank and PairwiseRidge can.",
+    "executor": "learns in one process; RankSVM and other rankers that minimise a sum over queries have executor=.",
     "prior": "cannot pull its weights towards given ones; RankSVM, PairwiseRidge, EGDM and GDM can.",
 }
 # Whoever switches these off gets what happens here anyway.

@@ -267,4 +267,5 @@ def connect(address: str) -> Any:
             ) from None
     if not number.isdigit() or int(number) < 1:
         raise LinrankError(f"{address}: write local:N with the number of worker processes, such as local:2.")
-    return Client(LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=None))
+    # Any port: another cluster of this machine may have the usual one.
+    return Client(LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=":0"))

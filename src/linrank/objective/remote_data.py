@@ -152,15 +152,22 @@ def place(dataset: AnyDataset, executor: Threads | Cluster) -> PlacedData:
     if isinstance(dataset, RankingDataset):
         raise LinrankError(
             "a cluster reads its data from files, so that what is lost can be read again. Pass the path of a .linrank "
-            "file (linrank convert) or of a folder of Parquet files."
+            "file (linrank convert), of Parquet files, or a Dask DataFrame."
         )
-    executor.begin({"data": dataset.stamp, "linrank": __version__})
+    placed = _placed_elsewhere(dataset, executor)
+    # From here on a log is kept: data that cannot be loaded leaves none, and is loaded again by who goes on with one.
+    scaling = None if dataset.scaling is None else dataset.scaling.kind
+    executor.begin({"data": dataset.stamp, "scaling": scaling, "linrank": __version__})
+    return placed
+
+
+def _placed_elsewhere(dataset: StoredDataset | PartitionedDataset, cluster: Cluster) -> RemoteData:
     if isinstance(dataset, PartitionedDataset):
-        return RemoteData.of_groups(*groups_of_partitions(dataset, executor), dataset.n_features, executor)
-    bounds = _bounds(len(shards_on_disk(dataset)), executor)
+        return RemoteData.of_groups(*groups_of_partitions(dataset, cluster), dataset.n_features, cluster)
+    bounds = _bounds(len(shards_on_disk(dataset)), cluster)
     file = FileToOpen(dataset.source, dataset.stamp, dataset.memory, dataset.scaling)
-    groups = executor.start(_load, [(file, a, b) for a, b in bounds])
-    return RemoteData.of_groups(groups, [b - a for a, b in bounds], dataset.n_features, executor)
+    groups = cluster.start(_load, [(file, a, b) for a, b in bounds])
+    return RemoteData.of_groups(groups, [b - a for a, b in bounds], dataset.n_features, cluster)
 
 
 def _bounds(n_shards: int, cluster: Cluster) -> list[tuple[int, int]]:

@@ -131,11 +131,13 @@ class PartitionedDataset:
     @property
     def stamp(self) -> list[Any]:
         """What tells this data from other."""
-        if self.frame is not None:
+        if self.frame is None:
+            files: list[Any] = [[part.path, *part.stamp, *part.row_groups] for part in self.partitions]  # type: ignore[attr-defined]
+        else:
             from dask.base import tokenize
 
-            return [tokenize(self.frame), self.regroup]
-        return [[part.path, *part.stamp, *part.row_groups] for part in self.partitions] + [self.regroup]  # type: ignore[attr-defined]
+            files = [tokenize(self.frame)]
+        return [files, repr(self.reader.roles), self.regroup]
 
     @property
     def weighs_documents(self) -> bool:
