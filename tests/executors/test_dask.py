@@ -252,10 +252,10 @@ def test_what_loading_sends_does_not_grow_with_the_queries(client, tmp_path):
     for n_queries in (100, 5000):
         made, _ = make_ranking(n_queries, 4, 3)
         save_dataset(made, tmp_path / f"{n_queries}.linrank")
-        rounds = []
-        RankSVM(max_iter=1, tol=0, executor=DaskExecutor(client, progress=rounds.append)).fit(
-            tmp_path / f"{n_queries}.linrank"
-        )
+        rounds, executor = [], OnSome(client, 1)
+        executor.progress = rounds.append
+        RankSVM(tol=0.1, executor=executor).fit(tmp_path / f"{n_queries}.linrank")
+        assert rounds[0].task == "sizes"
         sent.append(rounds[0].sent)
-    # (The second has more shards, and so one number of more digits.)
-    assert abs(sent[1] - sent[0]) < 50
+    # (But for the digits of a longer name, and of more shards.)
+    assert abs(sent[1] - sent[0]) < 20

@@ -252,6 +252,7 @@ async def _remove_silent(dask_scheduler: Any, silence: float) -> None:
 def connect(address: str) -> Any:
     """A client for an address such as tcp://10.0.0.1:8786, or for `local:N`: N worker processes on this machine."""
     try:
+        from dask import config
         from distributed import Client, LocalCluster
     except ImportError:
         raise MissingDependencyError("dask", "dask", "training on a cluster") from None
@@ -267,5 +268,7 @@ def connect(address: str) -> Any:
             ) from None
     if not number.isdigit() or int(number) < 1:
         raise LinrankError(f"{address}: write local:N with the number of worker processes, such as local:2.")
+    # One that died comes back when it has started again, which on a busy machine takes longer than Dask waits for it.
+    config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
     # Any port: another cluster of this machine may have the usual one.
     return Client(LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=":0"))
