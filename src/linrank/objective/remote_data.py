@@ -8,8 +8,8 @@ from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 from linrank._version import __version__
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import Scaling
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.executors.local import Threads

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import Scaling, scaled
+from linrank.dataset.scaling import scaled
 from linrank.errors import DataFormatError, LinrankError
 from linrank.reading.column_roles import ColumnRoles
 from linrank.reading.gathered_columns import gather

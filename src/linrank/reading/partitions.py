@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.fingerprint import fingerprint_of
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.ranking_dataset import UNJUDGED, RankingDataset
-from linrank.dataset.scaling import Scaling
 from linrank.errors import DataFormatError, LinrankError
 from linrank.memory import bytes_named
 from linrank.reading.column_roles import ColumnRoles
