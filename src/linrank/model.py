@@ -76,7 +76,7 @@ class LinearModel:
     def n_features(self) -> int:
         return len(self.weights)
 
-    def predict(self, X: Any, queries: Queries | None = None, *, qid: Any = None) -> Vector:
+    def predict(self, X: Any, queries: Queries | None = None, *, qid: Any = None, executor: Any = None) -> Vector:
         """Scores, in the order of the rows; higher is better.
 
         Parameters
@@ -87,9 +87,16 @@ class LinearModel:
             may be left out or come on top. Without names they are taken by position, and their number must fit.
         queries, qid : which row belongs to which query, or its id; only where the model scales by query, and never
             for a dataset, which knows
+        executor : a `DaskExecutor`, whose workers read and score the chunks of a file; the scores are the same
         """
-        if is_a(X, "linrank.dataset.stored_dataset", "StoredDataset"):
-            return np.concatenate([self.predict(chunk) for chunk in X.chunks(to_train=False)])
+        if executor is not None or _is_on_disk(X):
+            # Here, since scoring rows needs none of it.
+            from linrank.executors.pieces import scores_by_chunks
+            from linrank.reading.scan import scan
+
+            X = scan(X) if isinstance(X, str | os.PathLike) else X
+            by_query = self.scaling is not None and self.scaling.kind == "query"
+            return scores_by_chunks(self, X, executor, by_query=by_query)
         X, queries = self._rows(X, queries)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise LinrankError(
@@ -340,3 +347,9 @@ def _scaling(record: dict[str, Any] | None, n_features: int) -> Scaling | None:
     if len(shift) != n_features or len(scale) != n_features or not (scale > 0).all():
         raise LinrankError("the scaling needs one shift and one positive scale a feature.")
     return ColumnScaling(kind, shift, scale)
+
+
+def _is_on_disk(X: Any) -> bool:
+    return is_a(X, "linrank.dataset.stored_dataset", "StoredDataset") or is_a(
+        X, "linrank.reading.partitions", "PartitionedDataset"
+    )

@@ -139,6 +139,8 @@ def test_info_takes_many_files(call):
         ("train data.txt m.json --loss hinge --solver tron", "--solver tron cannot minimise this: Hinge has corners"),
         ("train data.txt m.json --max-iter 0", "--max-iter 0; use a"),
         ("train data.txt m.json --method sparserank --patience 3 --validate data.txt", "sparserank has no --patience"),
+        ("train data.txt m.json --set executor=3", "--set executor=3: use --dask ADDRESS"),
+        ("train data.txt m.json --method minbatsrank --set batch_pairs=2.5", "batch_pairs is a number"),
         ("train data.txt m.json --set nonsense=3", "ranksvm has no setting nonsense (--set)"),
         ("path data.txt --steps 0 --no-report", "--steps 0"),
         ("predict m.json data.txt run --trec", "Read it with comments or --docid …."),

@@ -131,7 +131,6 @@ def test_data_in_other_forms_is_converted_for_the_time_of_the_training(run, fold
         (["train.linrank", "--memory", "2GB", "--method", "sampled-sgd"], "since a pair is drawn from anywhere"),
         (["nowhere.linrank", "--dask", "nowhere://x:1"], "nowhere://x:1: no scheduler of Dask answers there"),
         (["train.linrank", "--dask", "local:none"], "local:none: write local:N"),
-        (["train.linrank", "--dask", "local:1", "--method", "minbatsrank"], "in one process. Use --memory SIZE"),
         (["train.linrank", "--resume"], "Give --dask"),
         (["train.linrank", "--memory", "2GB", "--dtype", "float32"], "--dtype says how other files are read"),
         (["train.linrank", "-", "--dask", "local:1", "--resume"], "Name a file for the model"),

@@ -143,7 +143,7 @@ def test_grid_search_takes_only_qid():
         ({"rho": -0.5}, "rho=-0.5"),
         ({"learning_rate": 0.0}, "learning_rate=0.0"),
         ({"passes": 0}, "passes=0"),
-        ({"batch_pairs": 0}, "batch_pairs=0; use at least 1, or None"),
+        ({"batch_pairs": 0}, "batch_pairs=0; use a whole number, at least 1"),
         ({"feature_rates": False, "learning_rate": 1e3, "passes": 50}, "without bound"),
     ],
 )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linrank.cli.cluster import add_dask_option, executor_at
 from linrank.cli.console import console, counted, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, reading_options
 from linrank.cli.methods import add_scaling_option
@@ -18,6 +19,7 @@ from linrank.estimators.catalogue import METHODS, contender_names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from linrank.executors.dask import DaskExecutor
     from linrank.experiments.compare import Comparison
     from linrank.experiments.comparison import Job, JobResult
     from linrank.experiments.results import Plan, Results
@@ -37,6 +39,7 @@ def parser() -> ArgumentParser:
         "  linrank compare judged.parquet --methods ranksvm,ranksvm-l1,lightgbm --label grade --qid query\n"
         "  linrank compare MQ2008 --measures 'ndcg(letor)@10' map --select map --baseline listnet --print latex\n"
         "  linrank compare MQ2008 --methods ranksvm --grid ranksvm.C=0.01,0.1,1\n"
+        "  linrank compare MSLR --dask tcp://10.0.0.1:8786             # each method and fold a job on a cluster\n"
         "  linrank compare --replay MQ2008-comparison                  # again, and to the bit",
     )
     made.add_argument("data", nargs="?", help="a folder of folds, a folder of train, vali and test, or one file")
@@ -66,6 +69,7 @@ def parser() -> ArgumentParser:
         help="choose a setting among these values alone; may be given several times",
     )
     made.add_argument("--jobs", type=int, metavar="N", help="processes at a time; seconds are cleanest with 1 (all)")
+    add_dask_option(made, "run each method on each fold as a job on")
     made.add_argument("--print", choices=_FORMATS, default="terminal", help="in which form (terminal)")
     made.add_argument("--no-report", action="store_true", help="do not write the page report.html")
     made.add_argument("--replay", metavar="RESULTS", help="run the comparison of a results folder again and compare")
@@ -80,8 +84,11 @@ def run(arguments: Namespace) -> None:
     from linrank.experiments.compare import Comparison, refuse_if_nothing_ran
     from linrank.experiments.results import Results
 
+    if arguments.dask is not None and arguments.jobs is not None:
+        raise LinrankError("--jobs counts processes here, and with --dask workers do the jobs. Leave one of them out.")
     if arguments.replay:
-        replay(arguments.replay, processes(arguments.jobs), arguments.data)
+        with executor_at(arguments.dask) as executor:
+            replay(arguments.replay, processes(arguments.jobs), arguments.data, executor)
         return
     if arguments.data is None:
         raise LinrankError("name a folder of folds or a file to compare on, or --replay RESULTS.")
@@ -91,7 +98,8 @@ def run(arguments: Namespace) -> None:
     check_results_folder(folder, arguments.data)
     plan = _plan(arguments)
     results = Results(folder, plan)
-    failures = carry_out(results, processes(arguments.jobs))
+    with executor_at(arguments.dask) as executor:
+        failures = carry_out(results, processes(arguments.jobs), executor)
     refuse_if_nothing_ran(results, failures)
     comparison = Comparison(results, failures)
     comparison.write()
@@ -104,14 +112,14 @@ def run(arguments: Namespace) -> None:
         raise LinrankError(f"{counted(len(failures), 'job')} failed, such as {first[0]}: {first[1]}")
 
 
-def carry_out(results: Results, n_processes: int) -> dict[str, str]:
+def carry_out(results: Results, n_processes: int, executor: DaskExecutor | None = None) -> dict[str, str]:
     """Run what is not done yet, with a live display on a terminal and a line a job elsewhere."""
     jobs = results.plan.jobs()
     if results.n_done:
         sys.stderr.write(f"{results.n_done} of {len(jobs)} are done already and are kept\n")
     try:
         with _display(results.plan.protocol.select, len(jobs), results.n_done) as watch:
-            return results.run(n_processes, watch)
+            return results.run(n_processes, watch, executor)
     except KeyboardInterrupt:
         sys.stderr.write(f"{results.n_done} of {len(jobs)} are done and kept; the same command goes on from there\n")
         raise
@@ -174,7 +182,7 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def replay(folder: str, n_processes: int, data: str | None = None) -> None:
+def replay(folder: str, n_processes: int, data: str | None = None, executor: DaskExecutor | None = None) -> None:
     """Run the comparison of a results folder again, perhaps on `data` that has moved; say what is not the same."""
     from linrank.experiments.compare import Comparison
     from linrank.experiments.results import versions
@@ -191,7 +199,7 @@ def replay(folder: str, n_processes: int, data: str | None = None) -> None:
     if data is None:
         say_what_is_read(results)
     with _display(results.plan.protocol.select, len(results.plan.jobs())) as watch:
-        unequal = before.replay(data, n_processes=n_processes, progress=watch)
+        unequal = before.replay(data, n_processes=n_processes, executor=executor, progress=watch)
     if unequal:
         raise LinrankError(f"not the same: {'; '.join(unequal[:5])} ({len(unequal)} in all).")
     console().print(f"All {len(results.complete()) * len(results.plan.folds)} results are the same to the bit.")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linrank.cli.cluster import connected
 from linrank.cli.console import console, counted
 from linrank.cli.data_arguments import read_complete, reading_options
 from linrank.cli.outputs import ROUNDS, STANDARD, check_files
@@ -55,8 +56,6 @@ def is_left_on_disk(arguments: Namespace) -> bool:
 
 def check_larger_data(arguments: Namespace, out: Path) -> None:
     """Refuse what cannot be trained so, before any work."""
-    from linrank.estimators.settings import settings_of
-
     if arguments.regroup and arguments.dask is None:
         raise LinrankError("--regroup is for Parquet on a cluster. Give --dask; linrank convert regroups text.")
     if arguments.resume and arguments.dask is None:
@@ -72,10 +71,6 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
         )
     if arguments.dask is None:
         return
-    if "executor" not in settings_of(method):
-        raise LinrankError(
-            f"--dask: {arguments.method} learns from one query after the other, in one process. Use --memory SIZE."
-        )
     from linrank.reading.convert import form_of
 
     form = form_of(arguments.data, arguments.format)
@@ -185,22 +180,16 @@ def cluster_of(
         yield None, lambda line: console().print(str(line))
         return
     from linrank.cli.live_rounds import IterationLines, live_rounds
-    from linrank.executors.dask import DaskExecutor, connect
+    from linrank.executors.dask import DaskExecutor
 
-    client = connect(arguments.dask)
     rounds = None if out is None else rounds_file(out)
-    try:
+    with connected(arguments.dask) as client:
         if rounds is not None and not quiet:
             console().print(f"{rounds}: {_beginning(rounds, arguments)}every round is written here, for --resume.")
         with live_rounds(quiet=quiet) as (told, show):
             resume = rounds is not None and arguments.resume
             cluster = DaskExecutor(client, checkpoint=rounds, resume=resume, progress=told)
             yield cluster, IterationLines(cluster, show)
-    finally:
-        # One that was started here ends here; another stays.
-        if arguments.dask.startswith("local:"):
-            client.cluster.close()
-        client.close()
 
 
 def _beginning(rounds: Path, arguments: Namespace) -> str:

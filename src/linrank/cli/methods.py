@@ -91,7 +91,7 @@ def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) 
     settings = {**given, **dict(_setting(text, known) for text in arguments.set)}
     for parameter in settings:
         if parameter not in known:
-            names = ", ".join(repr(word) for word in known if word != "progress")
+            names = ", ".join(repr(word) for word in known if word not in ("progress", "executor"))
             unknown = f"{parameter}=" if parameter in given else f"setting {parameter} (--set)"
             raise LinrankError(f"{arguments.method} has no {unknown}; its settings are {names}.")
     if "progress" in known:
@@ -103,4 +103,6 @@ def _setting(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     name = text.partition("=")[0]
     if name in ("bounds", "prior") and name in known:
         raise LinrankError(f"--set {text}: use --non-negative, --bounds FILE or --prior MODEL.")
+    if name == "executor" and name in known:
+        raise LinrankError(f"--set {text}: use --dask ADDRESS.")
     return setting_given(text, known)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import counted
-from linrank.cli.data_arguments import is_table, read_data
-from linrank.errors import naming
+from linrank.cli.data_arguments import is_table, read_data, reading_options
+from linrank.cli.outputs import STANDARD
+from linrank.errors import LinrankError, naming
 
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
@@ -41,6 +43,30 @@ def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_que
         as_trained = ", as in training" if rule == model.missing else ""
         _say(f"{counted(n_filled, 'missing value')} filled: {rule}{as_trained}.")
     return data
+
+
+def open_to_score(path: str, arguments: Namespace, model: LinearModel) -> Any:
+    """Open documents to be scored where they are: a .linrank file, or a folder of Parquet files."""
+    from linrank.reading.scan import scan
+
+    if path == STANDARD:
+        raise LinrankError("--dask: workers read files by their path, and not standard input. Save it to a file.")
+    if arguments.trec:
+        raise LinrankError(
+            "--dask: a TREC run names documents by their ids, which are not read from data that is not loaded. Leave "
+            "out --trec, or --dask."
+        )
+    if Path(path).is_dir():
+        rule = model.missing if arguments.missing is None else arguments.missing
+        by_query = rule == "query_min" or (model.scaling is not None and model.scaling.kind == "query")
+        as_table = Namespace(**(vars(arguments) | {"format": "parquet"}))
+        options = reading_options(_only_needed(path, as_table, model, by_query))
+        options = {name: value for name, value in options.items() if name not in ("format", "missing")}
+        return scan(path, **options, missing="error" if rule == "keep" else rule)
+    said = [f"--{word.replace('_', '-')}" for word in reading_options(arguments) if word != "format"]
+    if said:
+        raise LinrankError(f"{path}: {said[0]} says how other files are read. Give it to linrank convert.")
+    return scan(path)
 
 
 def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: bool) -> Namespace:

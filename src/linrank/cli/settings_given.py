@@ -24,6 +24,7 @@ def setting_given(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     if isinstance(default, str) or "str" in str(known[name].type):
         return name, value
     try:
-        return name, int(value) if isinstance(default, int) else float(value)
+        is_whole = isinstance(default, int) or str(known[name].type) == "int | None"
+        return name, int(value) if is_whole else float(value)
     except ValueError:
         raise LinrankError(f"--set {text}: {name} is a number.") from None

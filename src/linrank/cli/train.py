@@ -30,12 +30,10 @@ from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from linrank.dataset.ranking_dataset import RankingDataset
-    from linrank.dataset.stored_dataset import StoredDataset
     from linrank.executors.dask import DaskExecutor
-    from linrank.measures import Evaluation, Measure
     from linrank.model import LinearModel
 
 MEASURES = "ndcg@1,3,5,10 map"
@@ -88,7 +86,8 @@ def run(arguments: Namespace) -> None:
 
 
 def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: Callable[[Any], object]) -> None:
-    from linrank.dataset.scaling import choose_scaling, scaled
+    from linrank.dataset.scaling import choose_scaling, one_after_the_other, scaled
+    from linrank.executors.pieces import through
 
     started = time.perf_counter()
     train = read_to_train(arguments)
@@ -97,7 +96,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
         vali = read_complete(arguments.validate, arguments).with_columns(train.names, arguments.validate)
     reading = time.perf_counter() - started
     with naming(arguments.data):
-        choice = choose_scaling(arguments.scaling, train)
+        choice = choose_scaling(arguments.scaling, train, one_after_the_other if cluster is None else through(cluster))
         train_scaled = scaled(train, scaling := choice.scaling)
         if not is_left_on_disk(arguments):
             train_scaled.check_trainable()
@@ -115,7 +114,8 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     model = to_model(ranker, train, scaling, summary)
     with place_of(out) as place:
         model.save(place)
-    show_training(out, model, summary, {arguments.data: train, arguments.validate: vali}, as_json=arguments.json)
+    sets = {arguments.data: train, arguments.validate: vali}
+    show_training(out, model, summary, sets, as_json=arguments.json, cluster=cluster)
     if interrupted:
         # The last point is saved above; the exit code says that it is not the end of the training.
         raise KeyboardInterrupt
@@ -168,6 +168,7 @@ def training_summary(
         "cg_steps": getattr(solution, "inner_iterations", None),
         "converged": getattr(solution, "converged", None),
         "message": getattr(solution, "message", None),
+        "averaged_parts": n_parts if (n_parts := getattr(ranker, "n_parts_", 1)) > 1 else None,
         "scaling": scaling,
         "features_used": int(np.count_nonzero(ranker.coef_)),
         "queries": train.n_queries,
@@ -201,17 +202,24 @@ def of_data(model: LinearModel, train: RankingDataset) -> LinearModel:
 
 
 def show_training(
-    out: Path, model: LinearModel, summary: dict[str, Any], sets: dict[str, RankingDataset | None], *, as_json: bool
+    out: Path,
+    model: LinearModel,
+    summary: dict[str, Any],
+    sets: dict[str, RankingDataset | None],
+    *,
+    as_json: bool,
+    cluster: DaskExecutor | None = None,
 ) -> None:
-    """Print the summary and the measures of the model on each set."""
-    from linrank.measures import parse_measures
+    """Print the summary and the measures of the model on each set; a cluster measures what is not loaded."""
+    from linrank.measures import evaluate, parse_measures
 
     measures = parse_measures(MEASURES)
     measured, unmeasured = {}, {}
     for name, data in sets.items():
         if data is not None:
             try:
-                measured[name] = _measured(model, data, measures)
+                is_loaded = hasattr(data, "queries")
+                measured[name] = evaluate(model, data, measures, executor=None if is_loaded else cluster)
             except UnusableNumberError as error:
                 # Labels too large for NDCG are no reason to end in an error: the model is trained and saved.
                 unmeasured[name] = str(error)
@@ -226,6 +234,9 @@ def show_training(
         print_(f"  objective     {summary['objective']:.10g}    {summary.get('message', '')}".rstrip())
         if "certified_gap" in summary:
             print_(f"  certified     {certificate_in_words(summary)}")
+    if "averaged_parts" in summary:
+        parts = f"the states of {summary['averaged_parts']} parts of the data, averaged after each pass"
+        print_(f"  averaged      {parts}: not the weights of one learner")
     if "gradient_norm" in summary:
         print_(f"  |gradient|    {summary['gradient_norm']:.3e}")
     print_(f"  features      {summary['features_used']} of {model.n_features} have a weight")
@@ -245,14 +256,3 @@ def show_training(
         print_(shown)
     for name, reason in unmeasured.items():
         print_(f"  {name}: not measured, since {reason}")
-
-
-def _measured(model: LinearModel, data: RankingDataset | StoredDataset, measures: Sequence[Measure]) -> Evaluation:
-    """The model on some data; data that is not loaded is read once, chunk after chunk."""
-    from linrank.dataset.ranking_dataset import RankingDataset
-    from linrank.measures import Evaluation, evaluate
-
-    if isinstance(data, RankingDataset):
-        return evaluate(model.predict(data.features, data.queries), data, measures)
-    chunks = data.chunks(to_train=False)
-    return Evaluation.joined([evaluate(model.predict(chunk), chunk, measures) for chunk in chunks])

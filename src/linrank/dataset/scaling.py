@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -25,8 +25,18 @@ _NUMBERS_AT_A_TIME = 1 << 22
 _COMPARABLE = 1000.0
 _ROWS_ENOUGH_FOR_UNITS = 10_000
 
+Through = Callable[..., Iterable[Any]]
+"""Who goes through the rows of a dataset: called as `one_after_the_other` is."""
 
-def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
+
+def one_after_the_other(
+    task: Callable[..., Any], dataset: RankingDataset, places: Sequence[Any], **common: Any
+) -> Iterator[Any]:
+    """What `task(rows, **common)` returns for the rows at each place; others may compute it elsewhere."""
+    return (task(rows, **common) for place in places for rows in rows_at(dataset, place))
+
+
+def fit_scaling(kind: ScalingKind, dataset: RankingDataset, through: Through = one_after_the_other) -> Scaling:
     """Fit a scaling to a dataset: `standard`, `min-max`, `max-abs` a column, or `query` within each query."""
     if kind == "query":
         return QueryScaling()
@@ -38,7 +48,7 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset) -> Scaling:
         refuse_missing(dataset.features, dataset.names)
     # What is too large for its square is refused below.
     with np.errstate(over="ignore", invalid="ignore"):
-        moments = _column_moments(dataset)
+        moments = _column_moments(dataset, through)
         if not is_in_memory and not np.isfinite(moments.mean).all():
             # Looked for only here, since it is one more pass over a file.
             dataset.check_complete()
@@ -73,8 +83,8 @@ class ScalingChoice:
         return f"{kind} ({self.why})" if self.why else kind
 
 
-def choose_scaling(name: str, dataset: RankingDataset) -> ScalingChoice:
-    """Fit what is asked for to the training data.
+def choose_scaling(name: str, dataset: RankingDataset, through: Through = one_after_the_other) -> ScalingChoice:
+    """Fit what is asked for to the training data; `through` is who goes through it.
 
     With "auto", features whose ranges are within 1,000 times of one another are left alone. Others are standardised,
     and sparse ones divided by their largest size: a standard deviation would make features large that are rare.
@@ -84,12 +94,12 @@ def choose_scaling(name: str, dataset: RankingDataset) -> ScalingChoice:
     if name == "none":
         return ScalingChoice(None, "weights are in the units of the features")
     if name != "auto":
-        return ScalingChoice(fit_scaling(name, dataset), "")  # type: ignore[arg-type]
-    narrowest, widest, ratio = range_extremes(dataset)
+        return ScalingChoice(fit_scaling(name, dataset, through), "")  # type: ignore[arg-type]
+    narrowest, widest, ratio = range_extremes(dataset, through=through)
     if ratio <= _COMPARABLE:
         return ScalingChoice(None, f"auto: the widest feature's range is {ratio:.3g} times the narrowest's")
     why = f"auto: the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
-    return ScalingChoice(fit_scaling("max-abs" if dataset.is_sparse else "standard", dataset), why)
+    return ScalingChoice(fit_scaling("max-abs" if dataset.is_sparse else "standard", dataset, through), why)
 
 
 def scaling_named(name: str, dataset: RankingDataset) -> Scaling | None:
@@ -97,9 +107,11 @@ def scaling_named(name: str, dataset: RankingDataset) -> Scaling | None:
     return choose_scaling(name, dataset).scaling
 
 
-def range_extremes(dataset: RankingDataset, n_rows: int | None = None) -> tuple[str, str, float]:
+def range_extremes(
+    dataset: RankingDataset, n_rows: int | None = None, through: Through = one_after_the_other
+) -> tuple[str, str, float]:
     """The names of the features with the narrowest and the widest range, and how many times wider; 1 if none varies."""
-    least, most = _column_ranges(dataset, n_rows)
+    least, most = _column_ranges(dataset, through, n_rows)
     with np.errstate(over="ignore"):
         width = most - least
     varying = np.flatnonzero(width > 0)
@@ -133,7 +145,7 @@ def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
 
 def column_deviations(dataset: RankingDataset) -> Vector:
     """The standard deviation of each feature, of data in memory or in a file."""
-    return _column_moments(dataset).deviation
+    return _column_moments(dataset, one_after_the_other).deviation
 
 
 @dataclass(frozen=True)
@@ -144,58 +156,82 @@ class _Moments:
     most: Vector
 
 
-def _column_moments(dataset: RankingDataset) -> _Moments:
+def _column_moments(dataset: RankingDataset, through: Through) -> _Moments:
     n_rows, n_features = max(1, dataset.n_documents), dataset.n_features
-    least, most = _column_ranges(dataset)
+    least, most = _column_ranges(dataset, through)
     # In units near each column's own size, so that no square is too large or too small. Powers of two round nothing.
     units = np.exp2(np.clip(np.frexp(np.maximum(np.abs(least), np.abs(most)))[1], -1000, 1000))
     total, squares = np.zeros(n_features), np.zeros(n_features)
-    for rows in _pieces(dataset):
-        total += _in_units(rows, units).sum(axis=0, dtype=np.float64)
+    for of_part in through(column_sums, dataset, _places(dataset), units=units):
+        total += of_part
     mean = total / n_rows
-    for rows in _pieces(dataset):
-        squares += _squared_deviations(_in_units(rows, units), mean)
+    for of_part in through(squared_deviations, dataset, _places(dataset), units=units, mean=mean):
+        squares += of_part
     return _Moments(mean * units, np.sqrt(squares / n_rows) * units, least, most)
 
 
-def _in_units(rows: Any, units: Vector) -> Any:
-    if sparse.issparse(rows):
-        return sparse.csr_array((rows.data / units[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
-    return rows / units
-
-
-def _column_ranges(dataset: RankingDataset, n_rows: int | None = None) -> tuple[Vector, Vector]:
+def _column_ranges(dataset: RankingDataset, through: Through, n_rows: int | None = None) -> tuple[Vector, Vector]:
     """The least and the largest value of each feature, in all rows or the first of them."""
     least, most = np.full(dataset.n_features, np.inf), np.full(dataset.n_features, -np.inf)
-    for rows in _pieces(dataset, n_rows):
-        least = np.minimum(least, _dense_row(rows.min(axis=0)))
-        most = np.maximum(most, _dense_row(rows.max(axis=0)))
+    for lowest, highest in through(column_ranges, dataset, _places(dataset, n_rows)):
+        least, most = np.minimum(least, lowest), np.maximum(most, highest)
     return least, most
 
 
-def _pieces(dataset: RankingDataset, most: int | None = None) -> Iterator[Any]:
-    """All rows or the first of them, some at a time: the same ones whether they are in memory or in a file."""
+def _places(dataset: RankingDataset, most: int | None = None) -> Sequence[Any]:
+    """Where all rows are or the first of them: slices, the same in memory and in a file; or partitions."""
     if most is None and hasattr(dataset, "as_they_stand"):
-        # Partitions, which have features one by one.
-        for part in dataset.as_they_stand():
-            yield from _pieces(part)
-        return
+        dataset.check_as_they_stand()  # type: ignore[attr-defined]
+        numbers: Sequence[int] = dataset.chunk_bounds()  # type: ignore[attr-defined]
+        return numbers
     n_rows = int(dataset.features.shape[0])
     n_rows = min(n_rows, most or n_rows)
     a_row = 1 if dataset.is_sparse else max(1, dataset.n_features)
     step = max(1, min(_ROWS_AT_A_TIME, _NUMBERS_AT_A_TIME // a_row))
-    for start in range(0, n_rows, step):
-        yield dataset.features[start : min(n_rows, start + step)]
+    return [slice(start, min(n_rows, start + step)) for start in range(0, n_rows, step)]
+
+
+def rows_at(dataset: Any, place: Any) -> Iterator[Any]:
+    """The rows of a slice, or of a partition, some at a time."""
+    if isinstance(place, slice):
+        yield dataset.features[place]
+        return
+    for part in dataset.as_they_stand([place]):
+        for rows in _places(part):
+            yield part.features[rows]
 
 
 def _dense_row(row: Any) -> Vector:
     return np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
 
 
-def _squared_deviations(rows: Any, mean: Vector) -> Vector:
-    if not sparse.issparse(rows):
-        return np.square(rows - mean).sum(axis=0)  # type: ignore[no-any-return]
-    columns = rows.indices
-    deviations = np.bincount(columns, np.square(rows.data - mean[columns]), minlength=len(mean))
-    absent = rows.shape[0] - np.bincount(columns, minlength=len(mean))
-    return deviations + absent * np.square(mean)  # type: ignore[no-any-return]
+# Of some rows: module-level functions whose inputs are arguments, so that they can travel to another process.
+
+
+def column_ranges(rows: Any) -> tuple[Vector, Vector]:
+    """The least and the largest value of each column."""
+    return _dense_row(rows.min(axis=0)), _dense_row(rows.max(axis=0))
+
+
+def column_sums(rows: Any, *, units: Vector) -> Vector:
+    """The sum of each column, in its units."""
+    sums: Vector = _in_units(rows, units).sum(axis=0, dtype=np.float64)
+    return sums
+
+
+def squared_deviations(rows: Any, *, units: Vector, mean: Vector) -> Vector:
+    """The sum of the squares of each column, in its units and from its mean."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = _in_units(rows, units)
+        if not sparse.issparse(rows):
+            return np.square(rows - mean).sum(axis=0)  # type: ignore[no-any-return]
+        columns = rows.indices
+        deviations = np.bincount(columns, np.square(rows.data - mean[columns]), minlength=len(mean))
+        absent = rows.shape[0] - np.bincount(columns, minlength=len(mean))
+        return deviations + absent * np.square(mean)  # type: ignore[no-any-return]
+
+
+def _in_units(rows: Any, units: Vector) -> Any:
+    if sparse.issparse(rows):
+        return sparse.csr_array((rows.data / units[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+    return rows / units

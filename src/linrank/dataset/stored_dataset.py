@@ -156,9 +156,14 @@ class StoredDataset:
         """The same file, its features scaled as they are read."""
         return self if scaling is None else replace(self, scaling=scaling)
 
-    def chunk_bounds(self) -> Sequence[tuple[int, int]]:
-        """The queries of each chunk, from the first up to, not including, the last; about 32 MB of features."""
-        return block_bounds(self.starts, self.n_bytes, CHUNK_BYTES)
+    def chunk_bounds(self, first: int = 0, stop: int | None = None) -> Sequence[tuple[int, int]]:
+        """The queries of each chunk, from the first up to, not including, the last; about 32 MB of features.
+
+        Those of some queries alone begin and end with them.
+        """
+        starts = self.starts[first : None if stop is None else stop + 1] - self.starts[first]
+        n_bytes = self.n_bytes * int(starts[-1]) // max(1, self.n_documents)
+        return [(first + a, first + b) for a, b in block_bounds(starts, n_bytes, CHUNK_BYTES)]
 
     def chunks(
         self, bounds: Iterable[tuple[int, int]] | None = None, *, to_train: bool = True, features: bool = True

@@ -26,7 +26,8 @@ from linrank.estimators.catalogue import METHODS
 from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
-from linrank.measures import NDCG, Judgements
+from linrank.executors.pieces import scores_by_chunks
+from linrank.measures import NDCG, Judgements, evaluate
 from linrank.reading.partitions import PartitionedDataset
 from linrank.reading.scan import is_dask_frame, scan
 
@@ -133,7 +134,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return self
 
     @abstractmethod
-    def predict(self, X: Any) -> Vector:
+    def predict(self, X: Any, *, executor: Any = None) -> Vector:
         """Score documents: higher is better."""
 
     @abstractmethod
@@ -155,13 +156,9 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         `RankingDataset`, what `linrank.scan` returns or the path of a .linrank file in place of X brings all of them.
         """
         X = scanned(X)
-        if isinstance(X, PartitionedDataset):
-            raise LinrankError(
-                f"{X.source}: a folder of Parquet files is scored, but not measured. Convert it: linrank convert"
-            )
+        if isinstance(X, RankingDataset | StoredDataset | PartitionedDataset):
+            return evaluate(self, X, NDCG @ 10).mean[NDCG @ 10]
         scores = self.predict(X)
-        if isinstance(X, RankingDataset | StoredDataset):
-            return (NDCG @ 10).mean(scores, X)
         if qid is None and group is None:
             if self.fitted_by_query_:
                 raise LinrankError(
@@ -172,13 +169,13 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         queries = Queries.from_ids(qid) if group is None else Queries.from_sizes(group, len(scores))
         return (NDCG @ 10).mean(scores, Judgements(np.asarray(y, dtype=np.float64), queries))
 
-    def _scores_by_chunks(self, X: Any, score: Callable[[Any], Vector]) -> Vector:
-        """What `score` makes of data; of a file, of one chunk of whole queries after the other."""
+    def _scores_by_chunks(
+        self, X: Any, score: Callable[[Any], Vector], executor: Any = None, *, by_query: bool = False
+    ) -> Vector:
+        """What `score` makes of data; of a file, of each chunk of whole queries, by this process or an executor's."""
         X = scanned(X)
-        if isinstance(X, PartitionedDataset):
-            return np.concatenate([score(part) for part in X.as_they_stand()])
-        if isinstance(X, StoredDataset):
-            return np.concatenate([score(chunk) for chunk in X.chunks(to_train=False)])
+        if executor is not None or isinstance(X, StoredDataset | PartitionedDataset):
+            return scores_by_chunks(self, X, executor, by_query=by_query)
         return score(X)
 
     @property

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from linrank.arrays import Vector
 from linrank.dataset.features import scores_of
 from linrank.estimators.base import Ranker
+from linrank.executors.local import Threads
 from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
 from linrank.solvers.solution import Solution
@@ -30,19 +31,21 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
     n_iter_ : int
     """
 
-    def predict(self, X: Any) -> Vector:
+    def predict(self, X: Any, *, executor: Any = None) -> Vector:
         """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
 
         Parameters
         ----------
         X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset; or what
             `linrank.scan` returns or the path of a .linrank file, which is read chunk by chunk
+        executor : DaskExecutor
+            Who reads and scores the chunks of a file: this process unless told. The scores are the same.
 
         Returns
         -------
         ndarray of shape (n_documents,)
         """
-        return self._scores_by_chunks(X, lambda rows: scores_of(self._rows(rows), self.coef_))
+        return self._scores_by_chunks(X, lambda rows: scores_of(self._rows(rows), self.coef_), executor)
 
     def _importances(self) -> str:
         return (
@@ -96,6 +99,14 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             warnings.warn(NO_PAIRS, UserWarning, stacklevel=4)
         if unfinished is not None and not solution.converged:
             warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=4)
+
+
+def who_computes(ranker: Any, n_threads: int | None = None) -> Any:
+    """The executor it was given, which is told what is trained, as it may keep a log of it; or threads."""
+    if ranker.executor is None:
+        return Threads(n_threads)
+    ranker.executor.about = {"method": ranker.method, "settings": plain_settings(ranker)}
+    return ranker.executor
 
 
 def plain_settings(ranker: Ranker) -> dict[str, Any]:

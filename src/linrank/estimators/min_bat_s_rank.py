@@ -11,18 +11,20 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from linrank._version import __version__
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.declaring import with_settings
+from linrank.estimators.linear_ranker import who_computes
 from linrank.estimators.online_ranker import OnlineRanker
 from linrank.estimators.settings import check_count, check_not_negative, check_positive
 from linrank.estimators.watching import watcher
+from linrank.executors.pieces import FROM_FILES, Pieces
+from linrank.online.averaged_parts import N_PARTS, AveragedParts
 from linrank.online.chunk_by_chunk import ChunkByChunk
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.learner import Stretch, follow
 from linrank.online.queries_by_label import QueriesByLabel
-from linrank.reading.partitions import PartitionedDataset
 from linrank.solvers.solution import Solution, Watch
 
 
@@ -42,6 +44,11 @@ class MinBatSRank(OnlineRanker):
     not be at the minimum then. However a stream of queries is cut into calls of `partial_fit`, the weights are the same
     to the last bit. Data in a file is read chunk after chunk: in each pass the chunks are shuffled, and the queries
     within each, which is another order than that of the same data in memory.
+
+    With `parts` or an `executor` it is another algorithm, for data in files. These are cut into parts of whole queries;
+    in each pass every part is learnt from alone, from the same state on, and then the states are averaged: z and the
+    sums of squares, each part weighing the batches it had. A part's z is held against l1 / parts. The weights are not
+    those of one learner; they are the same to the last bit whoever computes, threads or any number of workers.
 
     Parameters
     ----------
@@ -64,6 +71,11 @@ class MinBatSRank(OnlineRanker):
         what is shuffled, and an online method learns something else from another order.
     random_state : int, RandomState or None
         Seeds the shuffling and the drawing of pairs.
+    parts : int
+        Into how many parts the data is cut whose states are averaged; the weights depend on it, and at most so many
+        workers have something to do. None: one learner goes through all of it; with an `executor`, 8 parts.
+    executor : DaskExecutor
+        Who learns from the parts: threads of this process unless told.
     progress : callable
         Called with a `Pass` (prints as one line) after each pass of `fit`.
 
@@ -81,6 +93,8 @@ class MinBatSRank(OnlineRanker):
     history_ : tuple of Pass
         One for each pass of `fit`, or one for the last call of `partial_fit`.
     state_ : FTRLState
+    n_parts_ : int
+        Into how many parts the data was cut whose states were averaged; 1 where there was one learner.
 
     Examples
     --------
@@ -103,6 +117,8 @@ class MinBatSRank(OnlineRanker):
     batch_pairs: int | None = None
     shuffle: bool = True
     random_state: Any = 0
+    parts: int | None = None
+    executor: Any = None
     progress: Callable[[Pass], object] | None = None
     history_: tuple[Pass, ...] = field(init=False)
 
@@ -115,31 +131,54 @@ class MinBatSRank(OnlineRanker):
         check_not_negative("rho", self.rho, "it is where the sums of squares begin.")
         check_positive("learning_rate", self.learning_rate, "such as 0.1.")
         check_count("passes", self.passes)
-        if self.batch_pairs is not None and self.batch_pairs < 1:
-            raise LinrankError(f"batch_pairs={self.batch_pairs}; use at least 1, or None for all pairs of a query.")
+        if self.batch_pairs is not None:
+            check_count("batch_pairs", self.batch_pairs)
+        if self.parts is not None:
+            check_count("parts", self.parts)
 
     def _compares_weights(self) -> bool:
         return self.l1 > 0
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         self._begin(dataset.n_features)
-        random = self.state_.random
-        if isinstance(dataset, PartitionedDataset):
-            raise LinrankError(
-                f"{dataset.source}: a folder of Parquet files is learnt from once, by partial_fit. To go through it "
-                "several times, convert it: linrank convert"
-            )
-        if isinstance(dataset, StoredDataset):
-            bounds = np.array(dataset.chunk_bounds())
-            passes = (random.permutation(bounds) if self.shuffle else bounds for _ in range(self.passes))
-            learner = ChunkByChunk(self._method(), self.shuffle)
-            self._learnt(follow(learner, self.state_, dataset, passes, line=Pass, watch=watcher(self.progress)))
+        self.n_parts_ = 1
+        if self.parts is not None or self.executor is not None:
+            self._train_parts(dataset)
             return
-        order = np.arange(dataset.n_queries)
-        orders = (random.permutation(order) if self.shuffle else order for _ in range(self.passes))
-        self._learnt(self._follow(dataset, orders, watcher(self.progress)))
+        random, watch = self.state_.random, watcher(self.progress)
+        if isinstance(dataset, RankingDataset):
+            order = np.arange(dataset.n_queries)
+            orders = (random.permutation(order) if self.shuffle else order for _ in range(self.passes))
+            self._learnt(self._follow(dataset, orders, watch))
+            return
+        (whole,) = Pieces.of(dataset, n_pieces=1)
+        order = np.arange(len(whole.places))
+        passes = (random.permutation(order) if self.shuffle else order for _ in range(self.passes))
+        self._learnt(
+            follow(ChunkByChunk(self._method(), self.shuffle), self.state_, whole, passes, line=Pass, watch=watch)
+        )
+
+    def _train_parts(self, dataset: RankingDataset) -> None:
+        """Average the states of parts after each pass."""
+        if isinstance(dataset, RankingDataset):
+            raise LinrankError(
+                FROM_FILES
+                if self.executor is not None
+                else f"parts={self.parts}: parts are of data in files. Save it (save_dataset), or leave parts out."
+            )
+        learner, passes = AveragedParts(self._method(), self.shuffle), (range(1) for _ in range(self.passes))
+        with who_computes(self) as executor:
+            parts = Pieces.of(dataset, executor, int(self.parts or N_PARTS))
+            if self.executor is not None:
+                scaling = None if dataset.scaling is None else dataset.scaling.kind
+                executor.begin({"data": dataset.stamp, "scaling": scaling, "linrank": __version__})
+            self.n_parts_ = len(parts)
+            solution = follow(learner, self.state_, parts, passes, line=Pass, watch=watcher(self.progress))
+        self._learnt(solution)
 
     def _learn_more(self, dataset: RankingDataset) -> None:
+        if self.executor is not None:
+            raise LinrankError("partial_fit learns query after query in this process. Leave the executor out, or fit.")
         if not hasattr(self, "state_"):
             self._begin(dataset.n_features)
         self._learnt(self._follow(dataset, [np.arange(dataset.n_queries)]))
@@ -180,7 +219,8 @@ class MinBatSRank(OnlineRanker):
         return ranker
 
     def _method(self) -> FTRL:
-        return FTRL(float(self.l1), float(self.learning_rate), float(self.rho), self.feature_rates, self.batch_pairs)
+        n_pairs = None if self.batch_pairs is None else int(self.batch_pairs)
+        return FTRL(float(self.l1), float(self.learning_rate), float(self.rho), self.feature_rates, n_pairs)
 
     def _begin(self, n_features: int) -> None:
         state = FTRLState.new(n_features, int(check_random_state(self.random_state).randint(2**31 - 1)))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.estimators.declaring import fixed, with_settings
-from linrank.estimators.linear_ranker import LinearRanker, plain_settings
+from linrank.estimators.linear_ranker import LinearRanker, who_computes
 from linrank.estimators.settings import check_choice, check_limits
 from linrank.estimators.watching import Patience, watcher
 from linrank.executors.local import Threads
@@ -103,11 +103,8 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         return RankingObjective(self._loss(), self._penalty(), self._loss_weight(), place(dataset, executor))
 
     def _executor(self) -> Any:
-        """Who computes, while it is entered; one that keeps a log of it is told what is trained."""
-        if self.executor is None:
-            return Threads(self.n_threads)
-        self.executor.about = {"method": self.method, "settings": plain_settings(self)}
-        return self.executor
+        """Who computes, while it is entered."""
+        return who_computes(self, self.n_threads)
 
     def _solver(self, objective: Any) -> Any:
         """Who minimises it."""

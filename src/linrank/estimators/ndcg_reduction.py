@@ -129,7 +129,7 @@ class NDCGReduction(UnweightedRanker):
         self.n_iter_ = len(history)
         self.objective_ = history[-1]
 
-    def predict(self, X: Any, qid: Any = None, *, group: Any = None) -> Vector:
+    def predict(self, X: Any, qid: Any = None, *, group: Any = None, executor: Any = None) -> Vector:
         """Count against how many others of its query each document wins; higher is better.
 
         A pair is judged in both orders, half a win each. Without qid or group it raises, unless it was trained on
@@ -143,7 +143,7 @@ class NDCGReduction(UnweightedRanker):
             )
             return queries.ungrouped(self._wins(queries.grouped(rows), queries.starts))
 
-        return self._scores_by_chunks(X, wins)
+        return self._scores_by_chunks(X, wins, executor, by_query=True)
 
     def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None) -> float:
         """NDCG@10 (gain 2^y - 1, discount 1 / log2(rank + 1)), the mean over queries."""

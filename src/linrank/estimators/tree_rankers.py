@@ -64,7 +64,7 @@ class TreeRanker(Ranker, metaclass=ABCMeta):
     def _scores(self, X: Any) -> Any:
         """Score rows."""
 
-    def predict(self, X: Any) -> Vector:
+    def predict(self, X: Any, *, executor: Any = None) -> Vector:
         """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
 
         Parameters
@@ -76,7 +76,9 @@ class TreeRanker(Ranker, metaclass=ABCMeta):
         -------
         ndarray of shape (n_documents,)
         """
-        return self._scores_by_chunks(X, lambda rows: np.asarray(self._scores(self._rows(rows)), dtype=np.float64))
+        return self._scores_by_chunks(
+            X, lambda rows: np.asarray(self._scores(self._rows(rows)), dtype=np.float64), executor
+        )
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         self.model_ = self._grown(dataset)

@@ -164,11 +164,11 @@ class DaskExecutor:
             try:
                 wait(futures, timeout=_GLANCE)
             except TooLate:
-                self._remove_silent()
+                self.remove_silent()
             else:
                 return
 
-    def _remove_silent(self) -> None:
+    def remove_silent(self) -> None:
         """Take workers off the cluster that were not heard of for long; what they owe is computed by others."""
         self.client.run_on_scheduler(_remove_silent, silence=self.silence)
 

@@ -45,6 +45,7 @@ def compare(
     out: str | os.PathLike[str] | None = None,
     title: str | None = None,
     n_processes: int = 1,
+    executor: Any = None,
     progress: Watch | None = None,
     **reading: Any,
 ) -> Comparison:
@@ -69,6 +70,8 @@ def compare(
     out : a folder to keep results in: a comparison that was stopped goes on from there. None: in memory
     title : what the report calls the data
     n_processes : processes at a time
+    executor : a `DaskExecutor`, on whose workers the jobs run instead, one ranker on one fold each. They read the data
+        by its path, and this process keeps the results, which are the same to the bit
     progress : called with (job, None) when a job starts and (job, its result or its error) when it ends
     **reading : how to read the data, as for `linrank.read`
 
@@ -86,7 +89,7 @@ def compare(
     protocol = Protocol.of(measures, select, scaling, fewest, random_state)
     plan = planned(data, rankers, protocol, baseline=baseline, n_folds=n_folds, title=title, **reading)
     results = Results(out, plan)
-    failures = results.run(n_processes, progress or _silent)
+    failures = results.run(n_processes, progress or _silent, executor)
     refuse_if_nothing_ran(results, failures)
     if failures:
         said = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
@@ -242,7 +245,9 @@ class Comparison:
         write_page(place, comparison_content(self))
         return place
 
-    def replay(self, data: Any = None, *, n_processes: int = 1, progress: Watch | None = None) -> list[str]:
+    def replay(
+        self, data: Any = None, *, n_processes: int = 1, executor: Any = None, progress: Watch | None = None
+    ) -> list[str]:
         """Run everything again and return what is not the same to the bit, as `fold/ranker: what`; what failed as well.
 
         Parameters
@@ -258,7 +263,7 @@ class Comparison:
             plan = replace(plan, folds=tuple(_folds(data, n_folds, dealt.seed, dealt.options)))
         plan.check()
         after = Results(None, plan)
-        failures = after.run(n_processes, progress or _silent)
+        failures = after.run(n_processes, progress or _silent, executor)
         unequal = [f"{name}: {reason}" for name, reason in failures.items()]
         for name in before.complete():
             for old, new in zip(before.of(name), after.of(name), strict=False):

@@ -22,7 +22,7 @@ from linrank.experiments.checked import Checked, check_file_name
 from linrank.experiments.comparison import Job, JobResult, Protocol
 from linrank.experiments.contenders import Contender
 from linrank.experiments.folds import Fold
-from linrank.experiments.running import Watch, run_jobs
+from linrank.experiments.running import Watch, check_for_cluster, run_jobs
 from linrank.experiments.standings import Standing, sparsest_near_best, standings
 from linrank.files import replacing
 
@@ -141,8 +141,10 @@ class Results:
         other.__dict__ |= self.__dict__ | {"plan": replace(self.plan, baseline=baseline)}
         return other
 
-    def run(self, n_processes: int, watch: Watch) -> dict[str, str]:
+    def run(self, n_processes: int, watch: Watch, executor: Any = None) -> dict[str, str]:
         """Do what is not done yet, keeping each result as it comes; return what failed, and why."""
+        if executor is not None:
+            check_for_cluster(self.plan.folds)
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.write(_PLAN, json.dumps(self.plan.record(), indent=1, ensure_ascii=False) + "\n")
@@ -157,7 +159,7 @@ class Results:
                 self._standings.clear()
             watch(job, outcome)
 
-        run_jobs([job for job in self.plan.jobs() if job.name not in self._done], n_processes, keep)
+        run_jobs([job for job in self.plan.jobs() if job.name not in self._done], n_processes, keep, executor)
         return failures
 
     @property

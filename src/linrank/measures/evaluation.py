@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,14 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, for_kernels
-from linrank.dataset.ranking_dataset import UNJUDGED
+from linrank.dataset.ranking_dataset import UNJUDGED, RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError, UnusableNumberError
+from linrank.executors.pieces import FROM_FILES, Piece, Pieces, to_travel
 from linrank.measures.judgements import Judged, judged
 from linrank.measures.measures import Measure
 from linrank.measures.parsing import DEFAULT_MEASURES, parse_measures
 from linrank.measures.ranked_queries import RankedQueries, has_exponential_gain
 from linrank.measures.significance import bootstrap_interval
+from linrank.reading.partitions import PartitionedDataset
+from linrank.reading.scan import scan
 from linrank.threads import number_of_threads
 
 # Documents a task takes on: small enough for a processor's cache, large enough that starting it costs nothing.
@@ -110,20 +114,25 @@ def evaluate(
     group: Any = None,
     docids: Any = None,
     n_threads: int | None = None,
+    executor: Any = None,
 ) -> Evaluation:
     """Evaluate scores by several measures, sorting each query once.
 
     Parameters
     ----------
-    scores : array of shape (n_documents,)
-        In the order of the dataset's rows; higher is better. Infinite ones are fine, NaN is an error.
-    dataset : RankingDataset or Judgements, what `linrank.scan` returns, or labels, one a row
+    scores : array of shape (n_documents,), or a trained ranker or model
+        In the order of the dataset's rows; higher is better. Infinite ones are fine, NaN is an error. A ranker scores
+        the documents itself: of a file chunk after chunk, and of their scores only what measures say is kept.
+    dataset : RankingDataset or Judgements, what `linrank.scan` returns, or labels, one a row; for a ranker also the
+        path of a .linrank file or of a folder of Parquet files
     measures : Measure, text, or several of them
         Such as `[NDCG @ 10, MAP]` or "ndcg@1,3,5,10 map mrr", the default.
     qid, group : with plain labels, the query of each row, or the sizes of consecutive queries
     docids : with plain labels, one text a row, for ties that are broken by them
     n_threads : int, optional
         All available ones unless given. The result is the same to the last bit for any number.
+    executor : DaskExecutor
+        With a ranker and data in files: whose workers read, score and measure. The result is the same.
 
     Returns
     -------
@@ -131,6 +140,10 @@ def evaluate(
         With `per_query`, `mean` and `interval`.
     """
     wanted = parse_measures(measures)
+    if hasattr(scores, "predict"):
+        return _evaluate_ranker(scores, dataset, wanted, n_threads, executor)
+    if executor is not None:
+        raise LinrankError("an executor scores and measures data by a ranker or model. Pass that in place of scores.")
     if isinstance(dataset, StoredDataset) and qid is None and group is None and docids is None:
         return _evaluate_file(scores, dataset, wanted, n_threads)
     dataset = judged(dataset, qid, group, docids)
@@ -163,16 +176,47 @@ def evaluate(
     return Evaluation(queries.ids, per_query, means, weights)
 
 
-def _evaluate_file(
-    scores: Any, dataset: StoredDataset, measures: Sequence[Measure], n_threads: int | None
+def _evaluate_ranker(
+    ranker: Any, dataset: Any, measures: Sequence[Measure], n_threads: int | None, executor: Any
 ) -> Evaluation:
-    """The labels are read chunk after chunk."""
+    """What measures say of the scores by a ranker; where the data is not loaded, chunk by chunk."""
+    dataset = scan(dataset) if isinstance(dataset, str | os.PathLike) else dataset
+    if isinstance(dataset, RankingDataset) and executor is None:
+        return evaluate(ranker.predict(dataset), dataset, measures, n_threads=n_threads)
+    if not isinstance(dataset, StoredDataset | PartitionedDataset):
+        raise LinrankError(
+            f"a ranker is measured on a dataset, not on {type(dataset).__name__}. Or pass its scores."
+            if executor is None
+            else FROM_FILES
+        )
+    _check_file(dataset, measures)
+    n_threads = n_threads if executor is None else 1
+    common = {"ranker": to_travel(ranker), "measures": measures, "n_threads": n_threads}
+    return Evaluation.joined(Pieces.of(dataset, executor).tell(measure_documents, **common))
+
+
+def measure_documents(piece: Piece, *, ranker: Any, measures: Sequence[Measure], n_threads: int | None) -> Evaluation:
+    """What measures say of the queries of one piece."""
+    chunks = piece.chunks(to_train=False)
+    return Evaluation.joined(
+        [evaluate(ranker.predict(chunk), chunk, measures, n_threads=n_threads) for chunk in chunks]
+    )
+
+
+def _check_file(dataset: StoredDataset | PartitionedDataset, measures: Sequence[Measure]) -> None:
     dataset.require_labels()
     if any(measure.ties == "docid" for measure in measures):
         raise LinrankError(
             f"{dataset.source}: ties are broken by document ids, which are not read from a file that is not loaded. "
             f"Load it: linrank.read({dataset.source!r})"
         )
+
+
+def _evaluate_file(
+    scores: Any, dataset: StoredDataset, measures: Sequence[Measure], n_threads: int | None
+) -> Evaluation:
+    """The labels are read chunk after chunk."""
+    _check_file(dataset, measures)
     checked = _checked_scores(scores, dataset.n_documents)
     parts, row = [], 0
     for chunk in dataset.chunks(features=False):

@@ -13,6 +13,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.executors.local import Threads
+from linrank.executors.pieces import FROM_FILES, shares
 from linrank.objective.placed_blocks import BlockSize
 from linrank.objective.placement import AnyDataset, PlacedData
 from linrank.objective.remote_partitions import groups_of_partitions
@@ -150,10 +151,7 @@ def place(dataset: AnyDataset, executor: Threads | Cluster) -> PlacedData:
     if isinstance(executor, Threads):
         return PlacedData.of(dataset, executor)
     if isinstance(dataset, RankingDataset):
-        raise LinrankError(
-            "a cluster reads its data from files, so that what is lost can be read again. Pass the path of a .linrank "
-            "file (linrank convert), of Parquet files, or a Dask DataFrame."
-        )
+        raise LinrankError(FROM_FILES)
     placed = _placed_elsewhere(dataset, executor)
     # From here on a log is kept: data that cannot be loaded leaves none, and is loaded again by who goes on with one.
     scaling = None if dataset.scaling is None else dataset.scaling.kind
@@ -172,8 +170,7 @@ def _placed_elsewhere(dataset: StoredDataset | PartitionedDataset, cluster: Clus
 
 def _bounds(n_shards: int, cluster: Cluster) -> list[tuple[int, int]]:
     """Where each group's shards begin and end: a group a worker, as long as there are shards."""
-    n_groups = min(n_shards, len(cluster.workers()))
-    return list(pairwise(number * n_shards // n_groups for number in range(n_groups + 1)))
+    return shares(n_shards, len(cluster.workers()))
 
 
 # What runs in the other process, on a group that is a `PlacedData` there.

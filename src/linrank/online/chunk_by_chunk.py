@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linrank.arrays import Offsets, Vector
-from linrank.dataset.stored_dataset import StoredDataset
+from linrank.executors.pieces import Piece
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.learner import Tally
 from linrank.online.queries_by_label import QueriesByLabel
@@ -15,15 +15,15 @@ from linrank.online.queries_by_label import QueriesByLabel
 
 @dataclass(frozen=True)
 class ChunkByChunk:
-    """A learner whose turns are chunks, as ranges of queries; the queries of each may be shuffled."""
+    """A learner whose turns are chunks, by their numbers; the queries of each may be shuffled."""
 
     method: FTRL
     shuffle: bool
 
-    def learn(self, state: FTRLState, data: StoredDataset, turns: Offsets) -> Tally:
+    def learn(self, state: FTRLState, data: Piece, turns: Offsets) -> Tally:
         """Learn from all queries of the chunks, one chunk after the other."""
         loss, pairs = 0.0, 0.0
-        for chunk in data.chunks((int(first), int(stop)) for first, stop in turns):
+        for chunk in data.chunks(turns.tolist()):
             order = np.arange(chunk.n_queries)
             told = self.method.learn(
                 state, QueriesByLabel.of(chunk), state.random.permutation(order) if self.shuffle else order

@@ -141,6 +141,14 @@ class FTRL:
             )
         return Tally(*work.tally.tolist())
 
+    def weights_at(self, z: Vector, squares: Vector) -> Vector:
+        """The weights of a state: w_j of the formula above."""
+        steepness = np.sqrt((self.rho if self.feature_rates else 0.0) + squares)
+        beyond = np.where(z > 0.0, z - self.l1, z + self.l1)
+        # A feature that never moved may have no steepness, and has no weight.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(np.abs(z) > self.l1, -self.learning_rate / steepness * beyond, 0.0)
+
     def value(self, tally: Tally, weights: Vector) -> float:
         """The sum that is followed, its first part as some batches told it."""
         return tally.loss + self.l1 * float(np.abs(weights).sum())

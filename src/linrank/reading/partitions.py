@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -185,10 +185,11 @@ class PartitionedDataset:
     @cached_property
     def query_ids(self) -> list[NDArray[Any]]:
         """The different query ids of each partition."""
-        return [
-            self.reader.query_ids(partition, _computed(frame))
-            for partition, frame in zip(self.partitions, self.frames_of_ids, strict=True)
-        ]
+        return list(map(self.ids_of, self.chunk_bounds()))
+
+    def ids_of(self, number: int) -> NDArray[Any]:
+        """The different query ids of one partition; no other column is read."""
+        return self.reader.query_ids(self.partitions[number], _computed(self.frames_of_ids[number]))
 
     @property
     def n_queries(self) -> int:
@@ -198,28 +199,49 @@ class PartitionedDataset:
         """Which queries move from partition to partition to be whole, given the ids of each partition."""
         return moves_between(self.partitions, self.query_ids if ids is None else ids, regroup=self.regroup)
 
-    def chunks(self, *, to_train: bool = True, features: bool = True) -> Iterator[RankingDataset]:
-        """One partition after the other, each of whole queries."""
-        reader = self.reader if features else self.reader.without_features()
-        moves = self.moves()
-        leaving = {
-            number: reader.leaving(self.partitions[number], _computed(self.frames[number]), homes)
-            for number, homes in moves.items()
-        }
-        for number, partition in enumerate(self.partitions):
-            arriving = [pieces[number] for pieces in leaving.values() if number in pieces]
-            gone = gone_from(moves, number)
-            yield reader.dataset(partition, _computed(self.frames[number]), gone, arriving, to_train=to_train)
+    def chunk_bounds(self) -> Sequence[int]:
+        """The number of each partition: it is a chunk."""
+        return range(len(self.partitions))
 
-    def as_they_stand(self) -> Iterator[RankingDataset]:
-        """One partition after the other with the rows that it has; a query may be in several."""
-        if self.missing == "query_min" and self.moves():
+    def chunks(
+        self,
+        numbers: Iterable[int] | None = None,
+        *,
+        to_train: bool = True,
+        features: bool = True,
+        moves: Moves | None = None,
+    ) -> Iterator[RankingDataset]:
+        """One partition after the other, all of them or some, each of whole queries; `moves` where they are known."""
+        reader = self.reader if features else self.reader.without_features()
+        moves = self.moves() if moves is None else moves
+        wanted = list(self.chunk_bounds() if numbers is None else numbers)
+        leaving = {}
+        for source, homes in moves.items():
+            there = {home: queries for home, queries in homes.items() if home in wanted}
+            if there:
+                leaving[source] = reader.leaving(self.partitions[source], _computed(self.frames[source]), there)
+        for number in wanted:
+            arriving = [pieces[number] for pieces in leaving.values() if number in pieces]
+            gone, frame = gone_from(moves, number), _computed(self.frames[number])
+            yield reader.dataset(self.partitions[number], frame, gone, arriving, to_train=to_train)
+
+    def as_they_stand(self, numbers: Iterable[int] | None = None) -> Iterator[RankingDataset]:
+        """One partition after the other with the rows that it has; a query may be in several.
+
+        Who names some of them has checked that they can be read so.
+        """
+        if numbers is None:
+            self.check_as_they_stand()
+        for number in self.chunk_bounds() if numbers is None else numbers:
+            yield self.reader.dataset(self.partitions[number], _computed(self.frames[number]), to_train=False)
+
+    def check_as_they_stand(self, moves: Moves | None = None) -> None:
+        """Refuse what needs whole queries where some are spread."""
+        if self.missing == "query_min" and (self.moves() if moves is None else moves):
             raise LinrankError(
                 f"{self.source}: missing='query_min' needs whole queries, and some are spread over partitions. Write "
                 "the files query by query, or fill what is missing by a number."
             )
-        for partition, frame in zip(self.partitions, self.frames, strict=True):
-            yield self.reader.dataset(partition, _computed(frame), to_train=False)
 
     def check_complete(self) -> None:
         """Refuse features that are missing or infinite, the first of them; all are read."""
