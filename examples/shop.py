@@ -1,8 +1,8 @@
 """A small shop to try a search engine on: products, queries and judgments, all made up by a seed.
 
-    python examples/shop.py FOLDER
+    python examples/shop.py [FOLDER]
 
-writes FOLDER/products.json (a list of documents), FOLDER/queries.txt (one a line) and FOLDER/judgments.csv
+writes shop/products.json (a list of documents), shop/queries.txt (one a line) and shop/judgments.csv
 (query,docid,rating). Ratings depend on how much of the query is in the title and in the text, and on how popular and
 how new a product is, with noise: what a ranker should find out.
 """
@@ -60,6 +60,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python examples/shop.py FOLDER")
-    main(sys.argv[1])
+    main(sys.argv[1] if len(sys.argv) > 1 else "shop")

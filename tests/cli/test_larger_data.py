@@ -123,7 +123,7 @@ def test_data_in_other_forms_is_converted_for_the_time_of_the_training(run, fold
     ("words", "message"),
     [
         (["train.txt", "--dask", "local:1"], "Convert it: linrank convert train.txt train.linrank"),
-        ([".", "model.json", "--dask", "local:1"], "is read as parquet, and workers share a .linrank file. Convert"),
+        ([".", "model.json", "--dask", "local:1"], ".: holds no file named *.parquet. Check the path."),
         (["train.linrank", "--memory", "lots"], "write it as 2GB"),
         ([".", "model.json", "--memory", "2GB"], "holds no file named *.parquet"),
         (["-", "--memory", "2GB"], "standard input is read once"),

@@ -78,7 +78,6 @@ def test_what_parquet_cannot_have_is_refused(rows, capsys):
         (["--dask", "local:1", "--memory", "2GB"], "workers load their share of Parquet as a whole"),
         (["--dask", "local:1", "--delimiter", ";"], "has no option --delimiter"),
         (["--regroup"], "--regroup is for Parquet on a cluster. Give --dask"),
-        (["--memory", "2GB"], "is a folder; here a .linrank file is trained on"),
     ]:
         assert main([*words, *more]) == 1
         assert message in capsys.readouterr().err

@@ -72,7 +72,7 @@ def run(kill_at, resume):
             return counted
         row_files.RowFiles._append = counting(row_files.RowFiles._append)
         section_writer.SectionWriter.append = counting(section_writer.SectionWriter.append)
-        convert(given, out, resume=resume, memory="1GB", **options)
+        convert(given, out, resume=resume, memory="6GB", **options)
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as told:
@@ -122,7 +122,7 @@ def left_behind(folder, monkeypatch, **options):
     with monkeypatch.context() as patched:
         patched.setattr(arranging.SectionWriter, "finish", full)
         with pytest.raises(OSError, match="No space"):
-            convert(given, folder / "made.linrank", memory="1GB", **options)
+            convert(given, folder / "made.linrank", memory="6GB", **options)
     return given
 
 
@@ -131,9 +131,9 @@ def test_a_full_disk_leaves_what_was_done_to_go_on_with(tmp_path, monkeypatch):
     given = left_behind(tmp_path, monkeypatch)
     out = tmp_path / "made.linrank"
     with pytest.raises(LinrankError, match=r"made\.linrank\.parts: holds the work of a conversion .*resume=True"):
-        convert(given, out, memory="1GB")
+        convert(given, out, memory="6GB")
     monkeypatch.setattr(convert_text, "ByteSource", None)
-    convert(given, out, memory="1GB", resume=True)
+    convert(given, out, memory="6GB", resume=True)
     monkeypatch.undo()
     convert(given, tmp_path / "expected.linrank")
     assert out.read_bytes() == (tmp_path / "expected.linrank").read_bytes()
@@ -147,10 +147,10 @@ def test_what_is_left_of_another_conversion_is_refused_and_stays(tmp_path, monke
 
     def refused(message, **options):
         with pytest.raises(DataFormatError, match=message):
-            convert(given, out, resume=True, **({"memory": "1GB"} | options))
+            convert(given, out, resume=True, **({"memory": "6GB"} | options))
         assert parts.exists()
 
-    refused(r"its memory was 1GB, and is now 2GB\. Say the same as then, or remove the folder", memory="2GB")
+    refused(r"its memory was 6GB, and is now 2GB\. Say the same as then, or remove the folder", memory="2GB")
     refused("its options was", dtype="float32")
     with given.open("a") as file:
         file.write("1 qid:1 1:1\n")
@@ -165,14 +165,14 @@ def test_two_processes_do_not_work_on_the_same_file(tmp_path, monkeypatch):
     given = left_behind(tmp_path, monkeypatch)
     parts = tmp_path / "made.linrank.parts"
     with work_folder._locked(parts), pytest.raises(LinrankError, match="another process is at work here"):
-        convert(given, tmp_path / "made.linrank", memory="1GB", resume=True)
+        convert(given, tmp_path / "made.linrank", memory="6GB", resume=True)
     assert parts.exists()
 
 
 def test_the_command_says_from_where_it_goes_on(tmp_path, monkeypatch, capsys):
     write_mixed(tmp_path, "txt")
     monkeypatch.chdir(tmp_path)
-    words = ["convert", "data.txt", "made.linrank", "--memory", "1GB"]
+    words = ["convert", "data.txt", "made.linrank", "--memory", "6GB"]
     assert main([*words, "--resume"]) == 0
     assert "made.linrank.parts: there is none, so it begins anew." in capsys.readouterr().out
     Path("made.linrank").unlink()
