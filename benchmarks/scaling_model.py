@@ -71,12 +71,12 @@ class Late(DaskExecutor):
         # What is kept is no answer: it is told by another task of the same round.
         if function.__name__ in ("_keep", "_some", "_part", "_mixed"):
             return super().call(function, rows, **common)
-        return super().call(late, rows, function=function, seconds=self.latency, common=common)
+        return super().call(late, rows, answer=function, seconds=self.latency, given=common)
 
 
-def late(*row, function, seconds, common):
+def late(*row, answer, seconds, given):
     time.sleep(seconds)
-    return function(*row, **common)
+    return answer(*row, **given)
 
 
 class Value:
@@ -177,7 +177,8 @@ def measured_constants(tiny, large, workers):
     for one in runs[workers[0]][1]:
         times.setdefault(one.task, []).append(one.seconds)
     work = {task: max(0.0, float(np.mean(of_task)) - overheads[workers[0]]) for task, of_task in times.items()}
-    return Model(float(a), float(b), work), runs, delayed
+    # Where the machine is busy, more workers may seem to take less.
+    return Model(float(a), max(0.0, float(b)), work), runs, delayed
 
 
 def predictions(model, n_bytes, tasks):

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
@@ -44,3 +46,14 @@ def test_blas_gets_its_threads_back_when_the_last_executor_leaves():
 def test_no_threads_are_refused():
     with pytest.raises(LinrankError, match="n_threads=0"):
         Threads(0)
+
+
+def test_blas_has_one_thread_whichever_thread_trains():
+    def inside():
+        with Threads(1):
+            return [entry["num_threads"] for entry in threadpool_info() if entry["user_api"] == "blas"]
+
+    with ThreadPoolExecutor(1) as other:
+        for _ in range(2):
+            assert set(inside()) <= {1}
+            assert set(other.submit(inside).result()) <= {1}

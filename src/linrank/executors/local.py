@@ -20,7 +20,8 @@ B = TypeVar("B")
 class _OneBlasThread:
     """Holds BLAS to one thread while any executor is at work, and gives it back when the last one leaves.
 
-    Threads of BLAS under threads of ours fight over the processors: measured four times slower.
+    Threads of BLAS under threads of ours fight over the processors: measured four times slower. And the bits of a
+    product depend on their number.
     """
 
     def __init__(self) -> None:
@@ -31,14 +32,28 @@ class _OneBlasThread:
     def enter(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limits = threadpool_limits(1, user_api="blas")
+                _by_nobody(self._limit)
             self._inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limits.restore_original_limits()
+                _by_nobody(self._limits.restore_original_limits)
+
+    def _limit(self) -> None:
+        self._limits = threadpool_limits(1, user_api="blas")
+
+
+def _by_nobody(task: Callable[[], object]) -> None:
+    """Run a task in a thread that ends with it.
+
+    The number of BLAS threads belongs to whichever thread set it first, as long as that lives: others are ignored, and
+    so is a training in another thread than the last one.
+    """
+    thread = threading.Thread(target=task)
+    thread.start()
+    thread.join()
 
 
 _one_blas_thread = _OneBlasThread()
