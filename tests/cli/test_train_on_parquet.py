@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from linrank import LinearModel, RankSVM, make_ranking, read, scan
-from linrank.cli import main
+from linrank.cli import main, train
+from linrank.cli.larger_data import read_to_train
 
 pytest.importorskip("distributed")
 pandas = pytest.importorskip("pandas")
@@ -45,7 +46,7 @@ def test_a_folder_of_spread_queries_is_trained_on_as_in_python(rows, capsys):
         words += ["--dask", client.scheduler.address]
         assert main(words) == 1
         assert "is also in" in (said := capsys.readouterr().err)
-        assert "--regroup" in said
+        assert "brings them together, --regroup; or write them so." in said
         assert main([*words, "--regroup", "--scaling", "none"]) == 0
         shown = capsys.readouterr().out
         assert main([*words[:2], "scaled.json", *words[3:], "--regroup", "--scaling", "standard", "--json"]) == 0
@@ -70,6 +71,17 @@ def test_a_folder_of_spread_queries_is_trained_on_as_in_python(rows, capsys):
     scaling = LinearModel.load("scaled.json").scaling
     np.testing.assert_allclose(scaling.scale, whole.features.std(axis=0))
     assert told["pairs"] == model.training["pairs"]
+
+
+def test_the_column_of_document_ids_is_no_feature_on_a_cluster_either(rows, tmp_path):
+    (tmp_path / "named").mkdir()
+    rows.assign(number=np.arange(len(rows))).to_parquet(tmp_path / "named" / "all.parquet")
+    words = ["named", "model.json", "--label", "grade", "--qid", "query", "--docid", "number", "--dask", "local:1"]
+    data = read_to_train(train.parser().parse_args(words))
+    assert data.feature_names == tuple("abcde")
+    (loaded,) = data.as_they_stand()
+    assert loaded.n_features == 5
+    assert loaded.docids is None
 
 
 def test_what_parquet_cannot_have_is_refused(rows, capsys):

@@ -151,8 +151,7 @@ def _partitions(arguments: Namespace) -> Any:
 
 
 def _roles(arguments: Namespace) -> dict[str, Any]:
-    # Nobody asks for the documents' own ids.
-    return {name: value for name, value in reading_options(arguments).items() if name not in ("format", "docid")}
+    return {name: value for name, value in reading_options(arguments).items() if name != "format"}
 
 
 def _check_parquet(arguments: Namespace) -> None:

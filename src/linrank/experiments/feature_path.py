@@ -324,8 +324,8 @@ def _check_file(dataset: StoredDataset, cv: object) -> None:
     dataset.require_labels()
     if cv is not None:
         raise LinrankError(
-            f"{dataset.source}: cv=… would copy data that is not loaded. Hold out queries in a file of their own and "
-            f"pass eval_set=linrank.read(…), or load the data: linrank.read({dataset.source!r})"
+            f"{dataset.source}: cv=… would copy data that is not loaded. Hold out queries in a file of their own, "
+            "eval_set=…, or load the data: linrank.read in Python, neither --memory nor --dask on the command line."
         )
 
 

@@ -90,7 +90,7 @@ class PartitionedDataset:
             of_file, n_rows = _partitions_of_file(str(Path(file).absolute()), most_rows, len(partitions))
             partitions += of_file
             n_documents += n_rows
-        reader = PartitionReader(ColumnRoles(**{**roles, "features": features}))
+        reader = PartitionReader(_without_docids(roles, features))
         return cls(source, tuple(partitions), reader, n_documents, dtype, regroup)
 
     @classmethod
@@ -99,7 +99,7 @@ class PartitionedDataset:
         # An empty frame with the columns and types of all partitions; Dask has no other name for it.
         empty = frame._meta  # noqa: SLF001
         features, dtype = feature_columns(table_source(empty), ColumnRoles(**roles))
-        reader = PartitionReader(ColumnRoles(**{**roles, "features": features}))
+        reader = PartitionReader(_without_docids(roles, features))
         partitions = tuple(map(FramePartition, range(frame.npartitions)))
         return cls("the Dask DataFrame", partitions, reader, None, dtype, regroup, frame)
 
@@ -258,6 +258,11 @@ class PartitionedDataset:
             f"PartitionedDataset({self.source}: {documents}{len(self.partitions)} partitions, "
             f"{self.n_features} features)"
         )
+
+
+def _without_docids(roles: dict[str, Any], features: list[Any]) -> ColumnRoles:
+    """What is read of a partition: nobody asks for the documents' own ids, whose column is no feature either."""
+    return ColumnRoles(**{**roles, "features": features, "docid": None})
 
 
 def _computed(frame: Any) -> Any:

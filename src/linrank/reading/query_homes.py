@@ -61,6 +61,6 @@ def _check_one_file(query: Any, of_query: Sequence[Partition]) -> None:
             raise DataFormatError(
                 partition.file,
                 None,
-                f"query {query!r} is also in {of_query[0].file}; all documents of a query belong together. Have them "
-                "brought together, by scan(…, regroup=True) or --regroup, or write them so.",
+                f"query {query!r} is also in {of_query[0].file}; all documents of a query belong together. "
+                "linrank.scan brings them together, regroup=True; or write them so.",
             )
