@@ -97,6 +97,20 @@ def test_the_same_model_changes_nothing():
     assert (done.disappeared, done.appeared, done.notes) == ((), (), ())
 
 
+def test_documents_that_cannot_tell_two_models_apart_pass_nothing(tmp_path):
+    data = judged()
+    same = replace(data, labels=np.ones(data.n_documents))
+    with pytest.raises(LinrankError, match=r"^no query has documents of different labels, .* Give judged documents\.$"):
+        check(GOOD, POOR, same)
+    write_svmlight(tmp_path / "same.txt", same)
+    with pytest.raises(LinrankError, match=r"same\.txt: no query has documents of different labels"):
+        check(GOOD, POOR, tmp_path / "same.txt")
+    by_query = np.where(data.queries.of_rows() == 0, data.labels, 0.0)
+    notes = check(GOOD, POOR, replace(data, labels=by_query)).notes
+    assert any("39 queries have one label only" in note for note in notes)
+    assert any("one query alone decides" in note for note in notes)
+
+
 def test_a_worse_model_fails_and_at_least_says_otherwise():
     data = judged()
     worse = check(GOOD, POOR, data)

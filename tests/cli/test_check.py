@@ -89,3 +89,10 @@ def test_the_record_is_the_one_of_python(run, folder):
 
 def test_help_lists_the_exit_code(run):
     assert "3 the new\nmodel is worse (linrank check)" in run("--help")[1]
+
+
+def test_unjudged_documents_stop_a_deployment(run, folder):
+    (folder / "zeros.txt").write_text("0 qid:1 1:1 2:0 3:0 4:0\n0 qid:1 1:0 2:1 3:0 4:0\n")
+    code, out, err = run("check", "poor.json", "good.json", "--data", "zeros.txt")
+    assert (code, out) == (1, "")
+    assert "zeros.txt: no query has documents of different labels" in err

@@ -15,7 +15,7 @@ from linrank.checking.moves import TOP, QueryMove, Ranks
 from linrank.checking.result import Check
 from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.errors import LinrankError, naming
+from linrank.errors import LinrankError, UnusableNumberError, naming
 from linrank.exporting.arithmetic import FLOAT32
 from linrank.exporting.export import as_model, scores_of_data
 from linrank.exporting.order_changes import OrderChanges, order_changes
@@ -70,13 +70,15 @@ def check(
         raise LinrankError(f"n_movers is {n_movers}; it must be 0 or more.")
     models = _model(old), _model(new)
     source = os.fspath(data) if isinstance(data, str | os.PathLike) else "the data"
-    judged = _with_names(_judged(data), models)
+    with naming("" if source == "the data" else source):
+        judged = _with_names(_judged(data), models)
+        undecided = _undecided(judged)
     before = _Seen.by(models[0], judged, f"{source}, for the old model")
     after = _Seen.by(models[1], judged, f"{source}, for the new model")
     return Check(
         **_by_measure(wanted[0], judged, before.scores, after.scores, n_movers, random_state),
         **_by_rank(judged, before.scores, after.scores, n_movers),
-        **_of_models(before, after),
+        **_of_models(before, after, undecided),
         at_least=at_least,
         n_queries=judged.n_queries,
         n_documents=judged.n_documents,
@@ -153,8 +155,8 @@ def _by_rank(data: RankingDataset, before: Vector, after: Vector, most: int) -> 
     }
 
 
-def _of_models(before: _Seen, after: _Seen) -> dict[str, Any]:
-    notes = []
+def _of_models(before: _Seen, after: _Seen, said: Sequence[str]) -> dict[str, Any]:
+    notes = [*said]
     for what, old, new in zip(("scaling", "missing values"), before.rules, after.rules, strict=True):
         if old != new:
             notes.append(f"{what}: {old} in the old model, {new} in the new one")
@@ -192,6 +194,23 @@ def _judged(data: Any) -> RankingDataset:
         raise LinrankError(f"data is a {type(data).__name__}. Give the path of a file, or what linrank.read returns.")
     data.require_labels()
     return data
+
+
+def _undecided(data: RankingDataset) -> list[str]:
+    """What to say of queries by which no order can be told from another; data of only such is refused."""
+    labels = data.queries.grouped(data.require_labels())
+    starts = data.queries.starts[:-1]
+    n_told = int((np.minimum.reduceat(labels, starts) < np.maximum.reduceat(labels, starts)).sum())
+    if n_told == 0:
+        raise UnusableNumberError(
+            "no query has documents of different labels, so that any two models are equal on it. Give judged documents."
+        )
+    said = []
+    if n_told < data.n_queries:
+        said.append(f"{data.n_queries - n_told:,} queries have one label only: every order of theirs is as good")
+    if n_told == 1:
+        said.append("one query alone decides: the interval is none, and says nothing about others")
+    return said
 
 
 def _with_names(data: RankingDataset, models: Sequence[LinearModel]) -> RankingDataset:
