@@ -90,3 +90,11 @@ def test_a_pipe_is_read(tmp_path):
     )  # fmt: skip
     assert "imported from ranklib" in made.stdout
     assert LinearModel.load(tmp_path / "piped.json").training["imported_from"] == "standard input"
+
+
+def test_a_constant_that_is_left_out_is_told(run, tmp_path):
+    (tmp_path / "regression.txt").write_text("## Linear Regression\n0:1.5 1:0.3 2:-0.5\n")
+    (tmp_path / "svm.model").write_text("solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 1\nbias 2\nw\n1\n0.25\n")
+    assert "left out: the constant 1.5, which changes no order" in run("import", "regression.txt")[1]
+    assert "left out: the constant 0.5, which changes no order" in run("import", "svm.model")[1]
+    assert "left out" not in run("import", "ranklib.txt")[1]

@@ -102,6 +102,8 @@ def _tell(model: LinearModel, arguments: Namespace, out: str) -> None:
     print_ = console().print
     print_(f"{arguments.file}: {model.method or 'a model'}, {weights.n_used:,} of {counted(len(weights), 'feature')}")
     print_(f"largest weights: {weights.first(_NAMED)}")
+    if "shift" in model.training:
+        print_(f"left out: the constant {model.training['shift']:g}, which changes no order")
     if out != STANDARD:
         print_(f"{out}: the model; linrank show {out} prints all of it")
 

@@ -29,7 +29,8 @@ def _read(given: Given) -> ForeignWeights:
             raise given.wrong(f"has no line '{needed} …' above 'w'. Restore the file.")
     _refuse_other_than_one_sum(given, heads)
     n_features = _whole(given, heads["nr_feature"], "nr_feature")
-    has_bias = given.number_in(heads["bias"], "bias") >= 0
+    bias = given.number_in(heads["bias"], "bias")
+    has_bias = bias >= 0
     weights = [(number, line.split()) for number, line in enumerate(lines[first:], start=first + 1) if line.strip()]
     if len(weights) != n_features + has_bias:
         expected = f"{n_features:,} features{' and the bias' if has_bias else ''}"
@@ -41,10 +42,9 @@ def _read(given: Given) -> ForeignWeights:
             raise given.wrong(f"has {len(words)} numbers where one weight stands. Restore the file.", number)
         # Adding 0 makes -0 a 0.
         weight_of[str(place)] = sign * given.number_in(words[0], f"the weight of feature {place}", number) + 0.0
-    if has_bias:
-        # A constant, which changes no order.
-        weight_of.popitem()
-    return ForeignWeights(weight_of, {"solver_type": heads["solver_type"]})
+    # A constant, which changes no order.
+    constant = {"shift": weight_of.popitem()[1] * bias} if has_bias else {}
+    return ForeignWeights(weight_of, {"solver_type": heads["solver_type"], **constant})
 
 
 def _refuse_other_than_one_sum(given: Given, heads: dict[str, str]) -> None:

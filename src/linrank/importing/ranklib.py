@@ -67,8 +67,8 @@ def read_text(given: Given, text: str, *, takes_names: bool = False) -> ForeignW
     if not found:
         raise given.wrong("has no line of weights, such as 1:0.3 2:0.5. Restore the file.")
     # Linear Regression's constant, which changes no order.
-    found.pop("0", None)
-    return ForeignWeights(found, {"ranklib": method})
+    constant = {"shift": found.pop("0")} if "0" in found else {}
+    return ForeignWeights(found, {"ranklib": method, **constant})
 
 
 def _weights(given: Given, words: list[str], line: int, takes_names: bool) -> dict[str, float]:
