@@ -93,3 +93,38 @@ def test_settings_are_told_and_checked(run):
     )
     assert "give a model file to export" in run("export", "--to", "solr")[2]
     assert not Path("m.solr.json").exists()
+
+
+def test_a_setting_that_is_given_twice_is_refused(run):
+    code, _, err = run("export", "m.json", "--to", "solr", "--set", "store=a", "--set", "store=b")
+    assert code == 1
+    assert "--set store: it is given twice, as a and as b. Keep one." in err
+    code, _, err = run("train", "judged.txt", "t.json", "-C", "2", "--set", "C=3")
+    assert code == 1
+    assert "--set C: it is given twice, as 2.0 and as 3.0. Keep one." in err
+    assert not Path("t.json").exists()
+
+
+def test_settings_are_told_with_what_they_are_unless_set(run):
+    out = run("export", "--to", "solr", "--settings")[1]
+    assert "\nstore : the feature store" in out
+    assert "store=_DEFAULT_" in out
+
+
+def test_remedies_are_in_the_words_of_the_command_line(run):
+    err = run("export", "m.json", "--to", "vespa")[2]
+    assert 'Say what the engine calls it, --names …, such as {"1": "its name there"}.' in err
+    err = run("export", "m.json", "--to", "elasticsearch-script", "--data", "judged.txt", "--names", _named())[2]
+    assert "room for documents that score lower: --shift " in err
+    assert "(--shift)" not in err
+
+
+def test_printing_a_model_says_that_there_are_no_vectors(run):
+    err = run("export", "m.json", "--to", "json", "--out", "-")[2]
+    assert err.startswith("standard output: 3 weights for JSON")
+    assert "no test vectors, which go beside a file" in err
+
+
+def _named():
+    Path("fields.json").write_text('{"1": "a", "3": "b", "4": "c"}')
+    return "fields.json"

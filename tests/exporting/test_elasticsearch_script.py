@@ -43,7 +43,7 @@ def test_long_expressions_are_refused_before_they_end_the_server():
 def test_negative_scores_of_the_data_are_refused_with_a_shift_that_helps():
     data = RankingDataset.from_arrays(np.array([[1.0], [-3.0]]), [1, 0], qid=[1, 1], feature_names=("a",))
     model = LinearModel(np.ones(1), ("a",))
-    with pytest.raises(LinrankError, match=r"refuses negative scores, .* -3. Add .* shift=6 "):
+    with pytest.raises(LinrankError, match=r"refuses negative scores, .* -3. Add .* shift=6\."):
         export(model, "elasticsearch-script", data=data)
     assert export(model, "elasticsearch-script", data=data, shift=6.0).order_changes.reversed == 0
 
@@ -57,3 +57,8 @@ def test_names_that_no_field_has_are_refused(name):
 def test_a_language_that_there_is_not_is_refused():
     with pytest.raises(LinrankError, match="there are painless and expression"):
         ElasticsearchScript(lang="groovy")
+
+
+def test_weights_whose_scores_would_all_be_rounded_to_0_are_refused():
+    with pytest.raises(LinrankError, match=r"'a' on unscaled values is 1e-60, which script_score cannot hold"):
+        export(LinearModel(np.array([1e-60, 2e-60]), ("a", "b")), "elasticsearch-script")

@@ -77,6 +77,21 @@ def test_a_name_given_twice_or_empty_is_refused(target):
 
 
 @EVERY
+def test_features_of_one_name_in_the_model_have_a_remedy_that_works(target):
+    twice = a_model(feature_names=("age", "age", "clicks", "price"))
+    with pytest.raises(LinrankError, match=r"two features are called 'age', .* Train on data whose features have diff"):
+        export(twice, target, names={"age": "years"})
+
+
+@EVERY
+def test_weights_without_a_finite_score_are_refused_before_a_file_is_written(target, tmp_path):
+    weights = np.full(4, engine_class(target).arithmetic.largest)
+    with pytest.raises(LinrankError, match=f"no finite score in {engine_class(target).title}"):
+        export(a_model(weights=weights, scaling=None), target, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@EVERY
 def test_a_weight_that_the_target_cannot_hold_is_refused(target):
     weights = np.array([1e300, 1.0, 0.0, 1.0])
     if engine_class(target).arithmetic.largest < 1e300:

@@ -75,7 +75,7 @@ def test_where_queries_are_whole_nothing_moves(frame, tmp_path):
 
 def test_a_query_in_two_files_is_refused_by_name_with_the_remedy(frame, tmp_path):
     folder = written(frame, tmp_path / "cut", 2)
-    message = r"part-1\.parquet: query 'q\d+' is also in .*part-0\.parquet.*linrank\.scan brings them together, regroup=True"
+    message = r"part-1\.parquet: query 'q\d+' is also in .*part-0\.parquet.*brings them together, regroup=True"
     with pytest.raises(DataFormatError, match=message):
         RankSVM().fit(scan(folder))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import sys
 from argparse import ArgumentParser, Namespace
@@ -14,7 +15,7 @@ from linrank.cli.console import console, counted, dump_json, verb_parser
 from linrank.cli.data_arguments import add_data_options
 from linrank.cli.inputs import place_to_read
 from linrank.cli.outputs import STANDARD, Kind, check_files
-from linrank.cli.settings_given import setting_given
+from linrank.cli.settings_given import each_once, setting_given
 from linrank.errors import DataFormatError, LinrankError
 from linrank.exporting.registry import TARGETS
 
@@ -66,12 +67,12 @@ def run(arguments: Namespace) -> None:
 
     class_ = engine_class(arguments.to)
     if arguments.settings:
-        sys.stdout.write(f"{arguments.to}: {class_.__doc__}\n")
+        sys.stdout.write(_settings_in_words(arguments.to, class_))
         return
     if arguments.model is None:
         raise LinrankError("give a model file to export: linrank export MODEL --to TARGET.")
     known = {field.name: field for field in fields(class_)}
-    engine = engine_named(arguments.to, **dict(setting_given(text, known) for text in arguments.set))
+    engine = engine_named(arguments.to, **each_once(setting_given(text, known) for text in arguments.set))
     out = arguments.out or _default_out(arguments.model, class_.ending)
     beside = [] if out == STANDARD else [(_beside(out), _VECTORS)]
     check_files([(out, _unchanged_export(out)), *beside], [arguments.model, arguments.names, arguments.data])
@@ -103,12 +104,22 @@ def _export(arguments: Namespace, engine: Any, out: str) -> None:
         _show(made, out, model)
 
 
+def _settings_in_words(target: str, class_: type[Any]) -> str:
+    """What the target's own text says of its settings, and what each is unless set."""
+    says = inspect.cleandoc(class_.__doc__ or "")
+    defaults = ", ".join(f"{field.name}={field.default}" for field in fields(class_))
+    return f"{target}: {says}\n\nunless set: {defaults}\n" if defaults else f"{target}: {says}\n"
+
+
 def _show(made: Export, out: str, model: LinearModel) -> None:
     print_ = console().print
     ranking, engine = made.ranking, made.engine
-    print_(f"{out}: {counted(len(ranking), 'weight')} for {engine.title}, which computes {engine.arithmetic.says}")
+    where = "standard output" if out == STANDARD else out
+    print_(f"{where}: {counted(len(ranking), 'weight')} for {engine.title}, which computes {engine.arithmetic.says}")
     if out != STANDARD:
         print_(f"{_beside(out)}: {counted(len(made.vectors.scores), 'document')} with the scores they must have")
+    else:
+        print_("no test vectors, which go beside a file: name one (--out)")
     if ranking.unused:
         shown = ", ".join(ranking.unused[:_NAMED])
         more = f" and {len(ranking.unused) - _NAMED} more (--json has all)" if len(ranking.unused) > _NAMED else ""

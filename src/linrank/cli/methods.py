@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from linrank.cli.settings_given import setting_given
+from linrank.cli.settings_given import each_once, setting_given
 from linrank.cli.wanted import add_wanted_options
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
@@ -88,7 +88,7 @@ def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) 
     estimator = METHODS[arguments.method].load()
     known = settings_of(estimator)
     given = given_parameters(arguments)
-    settings = {**given, **dict(_setting(text, known) for text in arguments.set)}
+    settings = each_once((_setting(text, known) for text in arguments.set), given)
     for parameter in settings:
         if parameter not in known:
             names = ", ".join(repr(word) for word in known if word not in ("progress", "executor"))

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from linrank.errors import LinrankError
+
+
+def each_once(settings: Iterable[tuple[str, Any]], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was set by --set, and `given` by options of their own: neither is silently preferred."""
+    every = dict(given or {})
+    for name, value in settings:
+        if name in every:
+            raise LinrankError(f"--set {name}: it is given twice, as {every[name]} and as {value}. Keep one.")
+        every[name] = value
+    return every
 
 
 def setting_given(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     """NAME=VALUE, with the value of the kind that the setting, a field of a dataclass, has."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise LinrankError(f"--set {text}: write NAME=VALUE, such as l1=10.")
+        raise LinrankError(f"--set {text}: write NAME=VALUE.")
     if name not in known:
         # Whoever has the settings says which ones there are.
         return name, value

@@ -77,7 +77,8 @@ DOUBLE_ANY_ORDER = Arithmetic("a double sum, in an order of its own", _double, F
 DOUBLE_OF_FLOAT32 = Arithmetic(
     "a double running sum over values that are rounded to float32", _double_of_rounded_values, True, *_AS_FLOAT64
 )
-ROUNDED_DOUBLE = Arithmetic("a double running sum that is rounded to float32", _rounded_double, True, *_AS_FLOAT64)
+# Weights that float32 cannot hold make scores that are 0 or infinite once they are rounded.
+ROUNDED_DOUBLE = Arithmetic("a double running sum that is rounded to float32", _rounded_double, True, *_AS_FLOAT32)
 ROUNDED_DOUBLE_OF_FLOAT32_WEIGHTS = Arithmetic(
     "a double running sum with float32 weights that is rounded to float32",
     _rounded_double_of_rounded_weights,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -117,8 +118,8 @@ def check(engine: Engine, ranking: WeightedSum) -> None:
 def unusable_name(title: str, name: str, problem: str) -> LinrankError:
     """What to raise where a feature's name is of no use to an engine."""
     return LinrankError(
-        f"{title} cannot take the feature name {name!r}: it {problem}. Say what the engine calls it: names={{…}}, or "
-        "--names FILE."
+        f"{title} cannot take the feature name {name!r}: it {problem}. Say what the engine calls it, names=…, such "
+        f'as {{{json.dumps(name, ensure_ascii=False)}: "its name there"}}.'
     )
 
 

@@ -133,7 +133,7 @@ def export(
         engine,
         engine.write(ranking),
         ranking,
-        TestVectors.of(engine, ranking, rows),
+        _tested(engine, ranking, rows),
         changes,
         (*engine.notes(ranking), *_said_of_signs(engine, ranking, least)),
         trained,
@@ -193,6 +193,17 @@ def scores_of_data(arithmetic: Arithmetic, title: str, ranking: WeightedSum, dat
     return scores
 
 
+def _tested(engine: Engine, ranking: WeightedSum, rows: Any) -> TestVectors:
+    vectors = TestVectors.of(engine, ranking, rows)
+    if not np.isfinite(vectors.scores).all():
+        raise LinrankError(
+            f"the weights, up to {np.abs(ranking.weights).max():g}, are so large that documents of usual values have "
+            f"no finite score in {engine.title}, which computes {engine.arithmetic.says}. Give the features in other "
+            "units, and train again."
+        )
+    return vectors
+
+
 def _rows(ranking: WeightedSum, data: RankingDataset, first: int, last: int) -> Any:
     """Some documents, one column a feature of the sum."""
     part = data.features[first:last][:, [column for column in ranking.columns if column >= 0]]
@@ -219,7 +230,7 @@ def _said_of_signs(engine: Engine, ranking: WeightedSum, least: float | None) ->
     if least is not None and least < 0.0:
         raise LinrankError(
             f"{engine.title} refuses negative scores, and the least of this data is {least:g}. Add a constant, with "
-            f"room for documents that score lower: shift={float(np.ceil(-2.0 * least)) + ranking.shift:g} (--shift)."
+            f"room for documents that score lower: shift={float(np.ceil(-2.0 * least)) + ranking.shift:g}."
         )
     if least is not None:
         return (f"{engine.title} refuses negative scores; the least of this data is {least:g}",)

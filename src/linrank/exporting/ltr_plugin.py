@@ -48,7 +48,8 @@ class ElasticsearchLTR(Target):
         if len(prepared) > self.max_clauses:
             raise LinrankError(
                 f"{len(prepared):,} features are as many clauses, and a query may have {self.max_clauses:,}. Train a "
-                "sparser model (linrank path), or raise indices.query.bool.max_clause_count there and max_clauses here."
+                "sparser model (linrank path), or raise indices.query.bool.max_clause_count there and the "
+                "setting max_clauses here."
             )
         return prepared
 

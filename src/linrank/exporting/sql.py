@@ -67,7 +67,7 @@ class SQL(Target):
             if other != name:
                 raise LinrankError(
                     f"the features {other!r} and {name!r} are one column in SQLite and DuckDB, which take no notice of "
-                    "upper case. Rename one, in the table too: names={…}, or --names FILE."
+                    "upper case. Rename one, in the table too: names=…."
                 )
         return ranking
 

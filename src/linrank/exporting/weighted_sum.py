@@ -47,7 +47,9 @@ class WeightedSum:
         if not np.isfinite(shift):
             raise LinrankError(f"shift {shift}: give a finite number.")
         called = _renamed(model.feature_names, names or {})
-        _refuse_repeated([called[j] for j in used])
+        # New names are by the old ones, so that they cannot tell two features of one name apart.
+        _refuse_repeated([model.feature_names[j] for j in used], "Train on data whose features have different names.")
+        _refuse_repeated([called[j] for j in used], "Give each a name of its own.")
         return cls(
             tuple(called[j] for j in used),
             raw[used],
@@ -99,11 +101,11 @@ def _renamed(known: Sequence[str], names: Mapping[str, str]) -> list[str]:
     return [names.get(name, name) for name in known]
 
 
-def _refuse_repeated(names: Sequence[str]) -> None:
+def _refuse_repeated(names: Sequence[str], remedy: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise LinrankError(f"two features are called {name!r}, and one of them would be lost. Rename one: names=…")
+            raise LinrankError(f"two features are called {name!r}, and one of them would be lost. {remedy}")
         seen.add(name)
 
 
