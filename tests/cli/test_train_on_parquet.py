@@ -2,12 +2,14 @@
 
 import json
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from linrank import LinearModel, RankSVM, make_ranking, read, scan
 from linrank.cli import main, train
+from linrank.cli.cluster import connected
 from linrank.cli.larger_data import read_to_train
 
 pytest.importorskip("distributed")
@@ -82,6 +84,17 @@ def test_the_column_of_document_ids_is_no_feature_on_a_cluster_either(rows, tmp_
     (loaded,) = data.as_they_stand()
     assert loaded.n_features == 5
     assert loaded.docids is None
+
+
+@pytest.mark.parametrize("address", ["local:1", "tcp://10.0.0.1:8786"])
+def test_a_client_leaves_before_its_cluster_ends_so_that_no_result_is_lost_with_a_worker(address, monkeypatch):
+    closed = []
+    cluster = SimpleNamespace(close=lambda: closed.append("cluster"))
+    client = SimpleNamespace(cluster=cluster, close=lambda: closed.append("client"))
+    monkeypatch.setattr("linrank.executors.dask.connect", lambda _: client)
+    with connected(address):
+        pass
+    assert closed == (["client", "cluster"] if address == "local:1" else ["client"])
 
 
 def test_what_parquet_cannot_have_is_refused(rows, capsys):

@@ -30,10 +30,12 @@ def connected(address: str) -> Iterator[Any]:
     try:
         yield client
     finally:
+        # First the client, or the scheduler warns of every result that is lost with its worker.
+        cluster = client.cluster
+        client.close()
         # One that was started here ends here; another stays.
         if address.startswith("local:"):
-            client.cluster.close()
-        client.close()
+            cluster.close()
 
 
 @contextmanager
