@@ -51,6 +51,8 @@ def test_a_trained_ranker_becomes_a_model():
     assert model.parameters["C"] == 0.25
     np.testing.assert_array_equal(model.predict(data.features), ranker.predict(data.features))
     np.testing.assert_allclose(model.predict(sparse.csr_array(data.features)), ranker.predict(data.features))
+    with pytest.raises(LinrankError, match=r"the data has shape \(4,\); a row is a document"):
+        model.predict([1.0, 2.0, 3.0, 4.0])
     with pytest.raises(LinrankError, match=r"the model has 4 features, but the data has shape \(200, 3\)"):
         model.predict(data.features[:, :3])
 

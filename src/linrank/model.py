@@ -98,7 +98,12 @@ class LinearModel:
             by_query = self.scaling is not None and self.scaling.kind == "query"
             return scores_by_chunks(self, X, executor, by_query=by_query)
         X, queries = self._rows(X, queries)
-        if X.ndim != 2 or X.shape[1] != self.n_features:
+        if X.ndim != 2:
+            raise LinrankError(
+                f"the data has shape {X.shape}; a row is a document, so that one alone is [values], and none are "
+                f"numpy.empty((0, {self.n_features}))."
+            )
+        if X.shape[1] != self.n_features:
             raise LinrankError(
                 f"the model has {self.n_features} features, but the data has shape {X.shape}. "
                 "Use data with the same columns; for svmlight text, pass n_features."
