@@ -96,3 +96,9 @@ def test_unjudged_documents_stop_a_deployment(run, folder):
     code, out, err = run("check", "poor.json", "good.json", "--data", "zeros.txt")
     assert (code, out) == (1, "")
     assert "zeros.txt: no query has documents of different labels" in err
+
+
+def test_columns_that_are_taken_by_position_are_told(run):
+    assert "taken by position" in run("check", "named-poor.json", "named-good.json", "--data", "judged.txt")[1]
+    assert "taken by position" not in run("check", "poor.json", "good.json", "--data", "judged.txt")[1]
+    assert "taken by position" not in run("check", "named-poor.json", "named-good.json", "--data", "judged.csv")[1]

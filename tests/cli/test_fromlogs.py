@@ -60,6 +60,16 @@ def test_a_folder_of_logs_and_judgements_becomes_a_model(call, logs, tmp_path):
     assert model.weights[0] > 0
 
 
+def test_what_is_said_to_come_next_works_where_missing_values_are_kept(call, logs):
+    code, out, _ = call(
+        "fromlogs", str(logs), "--judgments", "judged.csv", "--missing", "keep", "--out", "kept.linrank"
+    )
+    assert code == 0
+    following = out.splitlines()[-1]
+    assert following == "next: linrank train kept.linrank model.json --missing 0"
+    assert call(*following.split()[2:], "--quiet")[0] == 0
+
+
 def test_a_table_and_text_hold_the_same_documents(call, logs, tmp_path):
     arguments = ("fromlogs", str(logs), "--judgments", "judged.csv", "--unjudged", "zero")
     code, out, err = call(*arguments, "--out", "train.parquet")

@@ -84,7 +84,8 @@ def test_text_without_queries_is_scored(run):
     save()
     write("0 1:1 2:5 3:3\n0 1:2 2:NULL 3:0.5\n", "docs.txt")
     code, out, err = run("predict", "model.json", "docs.txt")
-    assert (code, err) == (0, "")
+    assert (code, err.count("\n")) == (0, 1)
+    assert "taken by position" in err
     assert scores_in(out) == [-1.0, 3.5]
 
 
@@ -155,3 +156,35 @@ def test_documents_without_labels_are_kept_in_a_file(run):
     code, _, err = run("train", "docs.linrank", "m.json")
     assert code == 1
     assert "no labels" in err
+
+
+def test_a_model_with_names_says_how_it_takes_columns_without(run):
+    save()
+    write("1 qid:1 1:1 2:5 3:3\n0 qid:1 1:2 2:5 3:0.5\n", "docs.txt")
+    code, out, err = run("predict", "model.json", "docs.txt")
+    assert (code, scores_in(out)) == (0, [-1.0, 3.5])
+    assert err == "docs.txt: has no names of features, which are taken by position: 1 bm25, 2 clicks, 3 age.\n"
+    LinearModel(np.array([2.0, 0.0, -1.0]), ("1", "2", "3")).save("numbered.json")
+    assert run("predict", "numbered.json", "docs.txt")[2] == ""
+
+
+def test_missing_values_of_a_linrank_file_are_filled_as_those_of_other_files(run):
+    write("label,qid,bm25,clicks,age\n1,1,1,,3\n0,1,2,4,0.5\n2,1,3,6,1\n", "train.csv")
+    assert run("convert", "train.csv", "kept.linrank", "--missing", "keep")[0] == 0
+    code, _, err = run("train", "kept.linrank", "a.json", "--quiet")
+    assert code == 1
+    assert "reading with --missing 0 or --missing query_min does" in err
+    for rule, value in (("0", 0.0), ("query_min", 4.0)):
+        assert run("train", "kept.linrank", f"{value}.json", "--quiet", "--missing", rule)[0] == 0
+        assert run("train", "train.csv", "text.json", "--quiet", "--missing", rule)[0] == 0
+        stored, text = LinearModel.load(f"{value}.json"), LinearModel.load("text.json")
+        assert stored.weights.tolist() == text.weights.tolist()
+        assert stored.missing == text.missing
+        assert run("convert", "kept.linrank", f"{value}.linrank", "--missing", rule)[0] == 0
+        assert np.asarray(open_dataset(f"{value}.linrank").features)[0, 1] == value
+    # What is filled already keeps the rule that filled it.
+    assert read("4.0.linrank", missing=7.0).missing == "query_min"
+    code, _, err = run("convert", "kept.linrank", "no.linrank", "--missing", "0", "--memory", "2GB")
+    assert code == 1
+    assert "--missing fills a .linrank file that is loaded. Leave --memory and --resume out." in err
+    assert run("info", "train.csv", "kept.linrank")[0] == 0

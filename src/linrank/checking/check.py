@@ -24,7 +24,7 @@ from linrank.importing.import_model import import_model
 from linrank.measures import Measure, bootstrap_interval, evaluate, parse_measures
 from linrank.model import LinearModel
 from linrank.reading.missing import filled
-from linrank.reading.read import format_of, read
+from linrank.reading.read import read
 
 __all__ = ["Check", "check"]
 
@@ -71,14 +71,17 @@ def check(
     models = _model(old), _model(new)
     source = os.fspath(data) if isinstance(data, str | os.PathLike) else "the data"
     with naming("" if source == "the data" else source):
-        judged = _with_names(_judged(data), models)
-        undecided = _undecided(judged)
+        given = _judged(data)
+        judged = _with_names(given, models)
+        said = _undecided(judged)
+    if given.feature_names is None and not _is_numbered(judged.names):
+        said.append("the data has no names of features: they are taken by position")
     before = _Seen.by(models[0], judged, f"{source}, for the old model")
     after = _Seen.by(models[1], judged, f"{source}, for the new model")
     return Check(
         **_by_measure(wanted[0], judged, before.scores, after.scores, n_movers, random_state),
         **_by_rank(judged, before.scores, after.scores, n_movers),
-        **_of_models(before, after, undecided),
+        **_of_models(before, after, said),
         at_least=at_least,
         n_queries=judged.n_queries,
         n_documents=judged.n_documents,
@@ -189,7 +192,7 @@ def _model(given: Any) -> LinearModel:
 def _judged(data: Any) -> RankingDataset:
     if isinstance(data, str | os.PathLike):
         # What is missing is filled later, by each model's own rule.
-        data = read(data, **({} if format_of(data) == "linrank" else {"missing": "keep"}))
+        data = read(data, missing="keep")
     if not isinstance(data, RankingDataset):
         raise LinrankError(f"data is a {type(data).__name__}. Give the path of a file, or what linrank.read returns.")
     data.require_labels()

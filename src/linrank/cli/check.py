@@ -83,7 +83,7 @@ def run(arguments: Namespace) -> int:
 
 def _read(arguments: Namespace, models: tuple[LinearModel, ...]) -> RankingDataset:
     """The judged documents; of a table, only the columns that a model has a weight for."""
-    keep_missing(arguments, arguments.data)
+    keep_missing(arguments)
     if is_table(arguments, arguments.data) and arguments.features is None:
         used = [
             name

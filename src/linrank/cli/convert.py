@@ -89,7 +89,9 @@ def _streamed(arguments: Namespace, out: Path) -> Layout | None:
     from linrank.reading.convert import convert, form_of
 
     form = form_of(arguments.data, arguments.format)
-    if arguments.memory is None and form != "linrank" and not Path(arguments.data).is_dir():
+    # A .linrank file is copied with its missing values; to fill them, it is loaded.
+    is_copied = form == "linrank" and arguments.missing is None
+    if arguments.memory is None and not is_copied and not Path(arguments.data).is_dir():
         if arguments.resume:
             raise LinrankError("--resume goes on with a conversion within --memory. Give it, as in the run that ended.")
         return None

@@ -83,11 +83,9 @@ def is_table(arguments: Namespace, path: str) -> bool:
     return (arguments.format or format_of(path)) in ("csv", "parquet", "arrow")
 
 
-def keep_missing(arguments: Namespace, data: str) -> None:
+def keep_missing(arguments: Namespace) -> None:
     """Where features are only looked at, or not used at all, missing ones need not be filled."""
-    from linrank.reading.read import format_of
-
-    if arguments.missing is None and (arguments.format or format_of(data)) != "linrank":
+    if arguments.missing is None:
         arguments.missing = "keep"
 
 

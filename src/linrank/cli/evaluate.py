@@ -145,7 +145,7 @@ def _scored(arguments: Namespace) -> Iterator[tuple[dict[str, str], RankingDatas
     from linrank.reading.scores import read_scores
 
     (scores,) = arguments.scores
-    keep_missing(arguments, arguments.data)
+    keep_missing(arguments)
     dataset = _judgements(arguments, [])
     yield {"data": arguments.data, "scores": scores}, dataset, read_scores(place_to_read(scores), dataset.n_documents)
 

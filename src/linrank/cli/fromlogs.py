@@ -151,7 +151,9 @@ def _say(arguments: Namespace, dataset: RankingDataset, account: LogAccount, *, 
     if renamed:
         out.print("queries whose names text cannot hold are numbered in it; their names stand in the comments")
     if arguments.out != STANDARD:
-        out.print(f"next: linrank train {arguments.out} model.json{' --docid docid' if ending == '.parquet' else ''}")
+        options = " --docid docid" if ending == ".parquet" else ""
+        options += " --missing 0" if dataset.missing == "keep" else ""
+        out.print(f"next: linrank train {arguments.out} model.json{options}")
 
 
 def _with_ids_for_text(dataset: RankingDataset) -> tuple[RankingDataset, bool]:

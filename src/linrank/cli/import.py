@@ -75,7 +75,7 @@ def run(arguments: Namespace) -> None:
 
 def _names(arguments: Namespace) -> Any:
     if arguments.data is not None:
-        keep_missing(arguments, arguments.data)
+        keep_missing(arguments)
         return read_data(arguments.data, arguments)
     if arguments.names is None:
         return None

@@ -57,7 +57,7 @@ def _describe(data: str, arguments: Namespace) -> None:
 
         show_model(data, LinearModel.load(data), arguments)
         return
-    keep_missing(arguments, data)
+    keep_missing(arguments)
     dataset = read_data(data, arguments)
     summary, (worth, why_not) = dataset.describe(), feature_worth(dataset)
     if arguments.json:

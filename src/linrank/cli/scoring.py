@@ -12,6 +12,8 @@ from linrank.cli.data_arguments import is_table, read_data, reading_options
 from linrank.cli.outputs import STANDARD
 from linrank.errors import LinrankError, naming
 
+_NAMED = 8
+
 if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.model import LinearModel
@@ -31,6 +33,8 @@ def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_que
         _say(f"--missing {rule}, where the model was trained with {model.missing}: scores may mean something else.")
     by_query = by_query or rule == "query_min" or (model.scaling is not None and model.scaling.kind == "query")
     data = read_data(path, _only_needed(path, arguments, model, by_query))
+    if data.feature_names is None:
+        _say_whose_numbers(path, model)
     needed = model.weights != 0
     data = data.with_columns(model.feature_names, path, needed=needed)
     # Nothing has a score that lacks a value, so keeping such values is refusing them.
@@ -66,7 +70,10 @@ def open_to_score(path: str, arguments: Namespace, model: LinearModel) -> Any:
     said = [f"--{word.replace('_', '-')}" for word in reading_options(arguments) if word != "format"]
     if said:
         raise LinrankError(f"{path}: {said[0]} says how other files are read. Give it to linrank convert.")
-    return scan(path)
+    stored = scan(path)
+    if stored.feature_names is None:
+        _say_whose_numbers(path, model)
+    return stored
 
 
 def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: bool) -> Namespace:
@@ -75,7 +82,7 @@ def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: 
     from linrank.reading.read import format_of
 
     form = arguments.format or format_of(path)
-    changed: dict[str, Any] = {"missing": None if form == "linrank" else "keep"}
+    changed: dict[str, Any] = {"missing": "keep"}
     if form == "svmlight" and not by_query:
         changed["one_query"] = True
     if is_table(arguments, path):
@@ -85,6 +92,14 @@ def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: 
         if not by_query:
             changed["qid"] = arguments.qid or IfThere("qid")
     return Namespace(**(vars(arguments) | changed))
+
+
+def _say_whose_numbers(path: str, model: LinearModel) -> None:
+    """Of data whose columns have no names: by which of the model's they are taken, unless it only numbers them too."""
+    numbered = [f"{number} {name}" for number, name in enumerate(model.feature_names, 1) if name != str(number)]
+    if numbered:
+        shown = ", ".join(numbered[:_NAMED]) + (", …" if len(numbered) > _NAMED else "")
+        _say(f"{path}: has no names of features, which are taken by position: {shown}.")
 
 
 def _say(text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from linrank.dataset.arranging import Progress
 from linrank.dataset.regrouping import regroup_dataset
 from linrank.dataset.storage_layout import Layout
+from linrank.errors import LinrankError
 from linrank.reading.convert_table import convert_table
 from linrank.reading.convert_text import convert_svmlight
 from linrank.reading.read import check_options, format_of
@@ -39,6 +40,8 @@ def convert(
     check_options(form, options)
     work: dict[str, Any] = {"memory": memory, "resume": resume, "progress": progress}
     if form == "linrank":
+        if "missing" in options:
+            raise LinrankError("missing= fills a .linrank file that is loaded. Leave memory= and resume= out.")
         return regroup_dataset(path, out, **work, **options)
     if form == "svmlight":
         return convert_svmlight(path, out, **work, **options)

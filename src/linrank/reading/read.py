@@ -23,7 +23,7 @@ _ENDINGS = {
 }
 _READERS = {
     "svmlight": ("linrank.reading.svmlight", "read_svmlight"),
-    "linrank": ("linrank.dataset.storage", "open_dataset"),
+    "linrank": ("linrank.reading.stored", "read_stored"),
     "parquet": ("linrank.reading.tables", "read_parquet"),
     "csv": ("linrank.reading.tables", "read_csv"),
     "arrow": ("linrank.reading.tables", "read_arrow"),
@@ -48,6 +48,7 @@ def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDa
         `progress=None`.
         For tables: `label="label"` (None: not judged), `qid="qid"` (None: all one query), `features=None` (all other
         columns), `docid=None`, `weight=None`, `query_weight=None`, `missing="error"`, `dtype=None`.
+        For `.linrank` files: `n_features=None`, `missing="keep"`.
         `missing` is "error", "keep" (NaN, for data that is only looked at), a number, or "query_min": the least value
         of the feature within the query, 0 where the whole query lacks it (LETOR's own "min" files differ from it).
 
