@@ -57,6 +57,7 @@ def main(folder):
             words = query.split()
             found = [product for product in shop if set(words) & set(f"{product['title']} {product['text']}".split())]
             judged.writerows((query, product["id"], rating(rng, words, product)) for product in found)
+    print(f"{place}: {len(shop)} products, {len(queries)} queries, their judgments")
 
 
 if __name__ == "__main__":
