@@ -123,3 +123,10 @@ def test_judgements_that_cannot_be_used_are_refused_with_their_place(tmp_path, t
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(DataFormatError, match=rf"judged.*{fault}"):
         read_judgments(path)
+
+
+@pytest.mark.parametrize(("name", "form"), [("j.parquet", "Parquet"), ("j.arrow", "Arrow"), ("j.feather", "Arrow")])
+def test_a_damaged_table_is_refused_by_its_name(tmp_path, name, form):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(DataFormatError, match=f"{name}: is not {form} that can be read"):
+        read_judgments(written(tmp_path / name, "nothing of the kind"))

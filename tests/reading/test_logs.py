@@ -202,9 +202,11 @@ def test_hits_of_an_aggregation_are_no_documents_of_the_response(tmp_path):
 def test_of_several_logs_of_a_hit_one_is_named(tmp_path):
     hit = plugin_hit("a", {"f": 1.0})
     hit["fields"]["_ltrlog"][0]["other"] = [{"name": "g", "value": 2.0}, {"name": "extra_logging", "value": {"x": "y"}}]
+    alone = write_lines(tmp_path / "hits", {"qid": 1, **hit})
     log = write_lines(tmp_path / "log", {"qid": 1, **plugin_response([hit])})
-    with pytest.raises(DataFormatError, match=r"there are the logs 'log_entry1', 'other'. Say which with log="):
-        read_logs(log, {"1": {"a": 1}})
+    for file in (alone, log):
+        with pytest.raises(DataFormatError, match=r":1: there are the logs 'log_entry1', 'other'. Say which with log="):
+            read_logs(file, {"1": {"a": 1}})
     dataset, account = read_logs(log, {"1": {"a": 1}}, log="other")
     assert dataset.names == ("g",)
     assert account.forms == {"Elasticsearch / OpenSearch _ltrlog other": 1}

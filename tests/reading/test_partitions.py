@@ -52,6 +52,14 @@ def assert_same_data(part, expected):
     assert part.qid.tolist() == expected.qid.tolist()
 
 
+def test_what_is_no_parquet_is_refused_by_its_name(frame, tmp_path):
+    folder = written(frame, tmp_path / "parts", 2)
+    (folder / "part-1.parquet").write_bytes(b"PAR1 no more")
+    for given in (folder, folder / "part-1.parquet"):
+        with pytest.raises(DataFormatError, match=r"part-1.parquet: is not Parquet that can be read"):
+            scan(given)
+
+
 def test_spread_queries_are_whole_in_one_partition_in_the_order_of_the_rows(frame, tmp_path):
     mixed = shuffled(frame)
     folder = written(mixed, tmp_path / "mixed", 5)

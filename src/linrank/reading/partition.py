@@ -70,7 +70,7 @@ class ParquetPartition:
         return self.path if self.is_whole else f"{self.path} (row groups {first} to {stop - 1})"
 
     def naming(self) -> AbstractContextManager[None]:
-        return naming_file(self.path, "Parquet")
+        return naming_file(self.path, "parquet")
 
     def source(self, frame: Any) -> TableSource:  # noqa: ARG002
         self._check()
@@ -101,7 +101,7 @@ class FramePartition:
         return f"partition {self.number} of the Dask DataFrame"
 
     def naming(self) -> AbstractContextManager[None]:
-        return naming_file(str(self), "a table")
+        return naming_file(str(self), "table")
 
     def source(self, frame: Any) -> TableSource:
         return table_source(frame)

@@ -81,7 +81,7 @@ class PartitionedDataset:
         """
         source = os.fspath(path)
         files = parquet_files(source) if Path(source).is_dir() else [source]
-        with naming_file(files[0], "Parquet"):
+        with naming_file(files[0], "parquet"):
             features, dtype = feature_columns(parquet_source(Path(files[0])), ColumnRoles(**roles))
         most_rows = bytes_named(partition) // max(1, len(features) * dtype.itemsize)
         partitions: list[ParquetPartition] = []
@@ -271,7 +271,7 @@ def _computed(frame: Any) -> Any:
 
 def _partitions_of_file(path: str, most_rows: int, number: int) -> tuple[list[ParquetPartition], int]:
     """Runs of row groups with no more rows than that, unless one group has more; and the rows in all."""
-    with naming_file(path, "Parquet"):
+    with naming_file(path, "parquet"):
         status = Path(path).stat()
         metadata = parquet_file(Path(path)).metadata
     sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]

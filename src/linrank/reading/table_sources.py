@@ -22,7 +22,7 @@ _VALUES_AT_A_TIME = 1 << 21
 _CSV_BLOCK_BYTES = 1 << 24
 # Pages and dictionaries of Parquet have a megabyte or little more, as they are usually written.
 _PARQUET_COLUMN_BYTES = 3 << 20
-_FORMS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV"}
+_FORMS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV", "table": "a table"}
 
 
 class ColumnType(NamedTuple):
@@ -359,7 +359,7 @@ def _error_in_file(path: Path, first_row: int = 0) -> ErrorMaker:
 
 @contextmanager
 def naming_file(path: str | os.PathLike[str], form: str) -> Iterator[None]:
-    """Let every error say which file it is about."""
+    """Let every error say which file it is about; `form` is what it is read as."""
     source = os.fspath(path)
     try:
         yield

@@ -72,8 +72,9 @@ class GatheredLogs:
         self._numbers = {}
         for record in read_records(path, progress):
             records += 1
-            together = together and self._how.stand_together(record.value)
+            # After it: what is wrong with a record is found, and said with its place, where it is added.
             self._add(record, path)
+            together = together and self._how.stand_together(record.value)
         self.n_files += 1
         asked = self._how.query_from == NAMED_BY_FILE
         by_itself = self._how.query_from is None and records == 1 and together

@@ -8,14 +8,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from linrank.errors import DataFormatError, LinrankError
+from linrank.reading.column_roles import ColumnRoles
 from linrank.reading.logs.json_records import parse_json, read_text
 from linrank.reading.logs.numbers import finite, finite_from_text
 from linrank.reading.logs.rre import rre_judgments
-from linrank.reading.table_sources import TableSource, arrow_file_source, naming_file, parquet_source, table_source
+from linrank.reading.read import format_of
+from linrank.reading.table_sources import TableSource, naming_file, table_source
+from linrank.reading.tables import file_source
 from linrank.reading.trec import read_qrels
 
 # What the three columns are called, in small letters without blanks, underscores and dashes.
@@ -93,11 +95,10 @@ def read_judgments(judgments: Any, columns: Sequence[str] | None = None) -> Judg
         return Judgments("the judgements").add_all(_of_table(table_source(judgments), columns))
     path = os.fspath(judgments)
     made = Judgments(path)
-    ending = Path(path).suffix.lower()
-    if ending in (".parquet", ".arrow", ".feather"):
-        form, opened = ("Parquet", parquet_source) if ending == ".parquet" else ("Arrow", arrow_file_source)
+    form = format_of(path)
+    if form in ("parquet", "arrow"):
         with naming_file(path, form):
-            return made.add_all(_of_table(opened(Path(path)), columns))
+            return made.add_all(_of_table(file_source(path, form, ColumnRoles()), columns))
     text = read_text(path, "text of judgements")
     if text.lstrip()[:1] in ("{", "["):
         return made.add_all(_of_json(path, parse_json(path, text), columns))
