@@ -44,6 +44,12 @@ def put_in_place(made: Path, target: Path) -> None:
     made.replace(target)
 
 
+def stamp_of(file: str | os.PathLike[str] | int) -> tuple[int, int]:
+    """What tells a file, by its path or as it is open, from another that took its place: size, and time of change."""
+    status = os.stat(file)  # noqa: PTH116 - a file that is open is no path
+    return status.st_size, status.st_mtime_ns
+
+
 class TemporaryFolder:
     """A folder that is removed with the last object that refers to this one, or at the end of the process.
 

@@ -16,8 +16,9 @@ from linrank.dataset.storage import check_width
 from linrank.dataset.storage_layout import Layout, read_layout
 from linrank.dataset.stored_arrays import OpenArrays, StoredArrays
 from linrank.dataset.stored_dataset import read_query_starts
-from linrank.dataset.work_folder import stamp_of, work_folder
+from linrank.dataset.work_folder import work_folder
 from linrank.errors import DataFormatError
+from linrank.files import stamp_of
 from linrank.memory import room_within
 
 _OF_ROWS = ("features", "row_starts", "labels", "document_weights", "comment_starts")

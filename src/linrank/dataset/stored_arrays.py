@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linrank.dataset.storage_layout import Layout, Section
 from linrank.errors import DataFormatError
+from linrank.files import stamp_of
 
 Runs: TypeAlias = Sequence[tuple[int, int]]
 """Ranges of rows or queries, one after the other."""
@@ -29,7 +30,7 @@ class StoredArrays:
 
     @classmethod
     def of(cls, layout: Layout) -> StoredArrays:
-        return cls(str(Path(layout.source).absolute()), dict(layout.sections), _stamp(Path(layout.source).stat()))
+        return cls(str(Path(layout.source).absolute()), dict(layout.sections), stamp_of(layout.source))
 
     @contextmanager
     def opened(self) -> Iterator[OpenArrays]:
@@ -38,7 +39,7 @@ class StoredArrays:
         except OSError as error:
             raise DataFormatError(self.source, None, f"cannot be read: {error.strerror}. Check the path.") from None
         try:
-            if _stamp(os.fstat(descriptor)) != self.stamp:
+            if stamp_of(descriptor) != self.stamp:
                 raise DataFormatError(
                     self.source, None, "has changed since it was opened. Begin again with the file as it is."
                 )
@@ -98,7 +99,3 @@ def fill(room: memoryview, descriptor: int, offset: int) -> int:
             break
         done += count
     return done
-
-
-def _stamp(status: os.stat_result) -> tuple[int, int]:
-    return status.st_size, status.st_mtime_ns

@@ -89,11 +89,6 @@ def folder_of(out: str | os.PathLike[str]) -> Path:
     return target.with_name(target.name + ".parts")
 
 
-def stamp_of(*paths: str | os.PathLike[str]) -> list[list[int]]:
-    """What tells files from what they were before: the size of each, and when it was changed."""
-    return [[status.st_size, status.st_mtime_ns] for status in map(os.stat, paths)]
-
-
 def _state_left(path: Path, about: dict[str, Any], *, resume: bool) -> dict[str, Any]:
     """What a process that was killed has noted."""
     if not resume:

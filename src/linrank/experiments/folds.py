@@ -15,6 +15,7 @@ from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, naming
 from linrank.experiments.checked import Checked
+from linrank.files import stamp_of
 from linrank.reading.read import format_of, read
 
 # What the parts are called: LETOR 4 and MSLR, LETOR 3, Yahoo's challenge.
@@ -106,10 +107,10 @@ class Part:
     def _stamp(self) -> tuple[int, int]:
         if not self.path:
             raise LinrankError("the data was passed in memory, and no file holds it. Pass it again to linrank.compare.")
-        status = Path(self.path).stat()
+        stamp = stamp_of(self.path)
         if not (Path(self.path).is_file() or Path(self.path).is_dir()):
             raise LinrankError(f"{self.path}: is neither a file nor a folder. Name the data.")
-        return status.st_size, status.st_mtime_ns
+        return stamp
 
     @cached_property
     def _fingerprint(self) -> str | None:

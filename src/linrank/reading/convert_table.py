@@ -15,7 +15,8 @@ from linrank.dataset.checked_arrays import checked_weights
 from linrank.dataset.row_files import RowFiles
 from linrank.dataset.storage import header_ids
 from linrank.dataset.storage_layout import Layout, Section
-from linrank.dataset.work_folder import WorkFolder, stamp_of
+from linrank.dataset.work_folder import WorkFolder
+from linrank.files import stamp_of
 from linrank.memory import room_within
 from linrank.reading.column_roles import ColumnRoles
 from linrank.reading.gathered_columns import ColumnReader, QueryIds, QueryWeights
@@ -89,13 +90,13 @@ class _TableRows:
         self._roles = roles
         self._ids, self._weights = QueryIds(), QueryWeights()
         self._is_grouped, self._n_missing = True, 0
-        self.stamps: list[list[int]] = []
+        self.stamps: list[tuple[int, int]] = []
         self.n_bytes_held = 0
         kinds = set()
         # All are looked at before the first is read, which may take hours.
         for path in paths:
             with naming_file(path, form):
-                self.stamps += stamp_of(path)
+                self.stamps.append(stamp_of(path))
                 reader = self._reader(path)
             kinds.add(reader.dtype)
             self.n_bytes_held = max(self.n_bytes_held, reader.source.n_bytes_held)

@@ -16,8 +16,9 @@ from linrank.dataset.row_files import RowFiles, Rows
 from linrank.dataset.storage_layout import Layout as FileLayout
 from linrank.dataset.storage_layout import Section
 from linrank.dataset.width import check_room
-from linrank.dataset.work_folder import WorkFolder, stamp_of
+from linrank.dataset.work_folder import WorkFolder
 from linrank.errors import LinrankError
+from linrank.files import stamp_of
 from linrank.memory import room_within
 from linrank.reading.byte_source import ByteSource, LongLineError
 from linrank.reading.chunk_stream import ChunkStream

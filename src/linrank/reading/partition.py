@@ -16,6 +16,7 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.errors import DataFormatError, LinrankError
+from linrank.files import stamp_of
 from linrank.reading.column_roles import ColumnRoles
 from linrank.reading.gathered_columns import gather
 from linrank.reading.table_sources import TableSource, naming_file, parquet_source, parquet_table, table_source
@@ -81,8 +82,7 @@ class ParquetPartition:
         return parquet_table(Path(self.path), range(*self.row_groups), columns)
 
     def _check(self) -> None:
-        status = Path(self.path).stat()
-        if (status.st_size, status.st_mtime_ns) != self.stamp:
+        if stamp_of(self.path) != self.stamp:
             raise DataFormatError(self.path, None, "has changed since the training began. Begin again.")
 
 

@@ -17,6 +17,7 @@ from linrank.dataset.fingerprint import fingerprint_of
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.ranking_dataset import UNJUDGED, RankingDataset
 from linrank.errors import DataFormatError, LinrankError
+from linrank.files import stamp_of
 from linrank.memory import bytes_named
 from linrank.reading.column_roles import ColumnRoles
 from linrank.reading.gathered_columns import feature_columns
@@ -272,7 +273,7 @@ def _computed(frame: Any) -> Any:
 def _partitions_of_file(path: str, most_rows: int, number: int) -> tuple[list[ParquetPartition], int]:
     """Runs of row groups with no more rows than that, unless one group has more; and the rows in all."""
     with naming_file(path, "parquet"):
-        status = Path(path).stat()
+        stamp = stamp_of(path)
         metadata = parquet_file(Path(path)).metadata
     sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
     runs: list[tuple[int, int, int]] = []
@@ -283,7 +284,6 @@ def _partitions_of_file(path: str, most_rows: int, number: int) -> tuple[list[Pa
             first, first_row, rows = group, first_row + rows, 0
         rows += n_rows
     runs.append((first, len(sizes), first_row))
-    stamp = (status.st_size, status.st_mtime_ns)
     made = [
         ParquetPartition(number + place, path, stamp, (start, stop), row, len(runs) == 1)
         for place, (start, stop, row) in enumerate(runs)
