@@ -39,6 +39,13 @@ def test_what_is_written_is_read(tmp_path, kind):
     assert again.document_weights.tolist() == [1.0, 2.0, 1.0, 0.5]
 
 
+def test_weights_of_queries_are_those_of_their_rows(tmp_path):
+    write_parquet(tmp_path / "data.parquet", dataset(query_weights=[3.0, 0.5]))
+    roles = {"docid": "docid", "weight": "weight", "query_weight": "query_weight"}
+    again = linrank.read(tmp_path / "data.parquet", **roles)
+    assert (again.names, again.query_weights.tolist()) == (dataset().names, [3.0, 0.5])
+
+
 def test_what_a_table_has_no_place_for_is_said(tmp_path):
     data = replace(dataset(), unretrieved=Unretrieved.of([[1.0], []]))
     with pytest.warns(UserWarning, match="no place for the labels of 1 judged documents"):

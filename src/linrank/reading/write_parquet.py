@@ -14,10 +14,9 @@ _ROWS_AT_A_TIME = 1 << 14
 
 
 def write_parquet(path: str | os.PathLike[str], dataset: RankingDataset) -> None:
-    """Write the columns qid, label, docid and weight, those there are, and each feature under its name.
+    """Write the columns qid, label, docid, weight and query_weight, those there are, and each feature under its name.
 
-    A table has no place for weights of queries, nor for the labels of documents that nothing retrieved, which is said
-    by a warning.
+    A table has no place for the labels of documents that nothing retrieved, which is said by a warning.
     """
     try:
         import pyarrow as pa
@@ -38,6 +37,8 @@ def write_parquet(path: str | os.PathLike[str], dataset: RankingDataset) -> None
         beside["docid"] = pa.array(docids)
     if dataset.document_weights is not None:
         beside["weight"] = pa.array(dataset.document_weights)
+    if dataset.query_weights is not None:
+        beside["query_weight"] = pa.array(dataset.query_weights[dataset.queries.of_rows()])
     taken = next((name for name in dataset.names if name in beside), None)
     if taken is not None:
         raise LinrankError(f"a feature is called {taken!r}, as another column would be. Save as .linrank instead.")
