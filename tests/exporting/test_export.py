@@ -97,6 +97,10 @@ def test_a_weight_that_the_target_cannot_hold_is_refused(target):
     if engine_class(target).arithmetic.largest < 1e300:
         with pytest.raises(LinrankError, match=r"'title_bm25' on unscaled values is 5e\+299, which .* cannot hold"):
             export(a_model(weights=weights), target)
+    elif target == "elasticsearch-script":
+        # The weight is a double, and what comes of it must be a float32.
+        with pytest.raises(LinrankError, match="the score of row 1 is inf in script_score"):
+            export(a_model(weights=weights), target)
     else:
         export(a_model(weights=weights), target)
 
@@ -121,6 +125,19 @@ def test_a_saved_export_has_its_vectors_beside_it(target, tmp_path):
     assert vectors["features"] == list(made.ranking.names)
     assert [vector["score"] for vector in vectors["vectors"]] == [float(str(score)) for score in made.vectors.scores]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "made.vectors.json"]
+
+
+def test_vectors_are_finite_or_the_export_is_refused(tmp_path):
+    far = RankingDataset.from_arrays(
+        np.array([[1e60, 1, 1, 1], [2e60, 3, 1, 1.0]]), [0, 1], qid=[1, 1], feature_names=NAMES
+    )
+    plain = a_model(scaling=None)
+    assert np.isfinite(export(plain, "csv", data=far, out=tmp_path / "far").vectors.scores).all()
+    with pytest.raises(LinrankError, match="the score of row 0 is inf in Solr"):
+        export(plain, "solr", data=far, out=tmp_path / "solr")
+    heavy = a_model(scaling=None, weights=np.array([3e38, 1.0, 0.0, 1.0]))
+    with pytest.raises(LinrankError, match=r"the score of row \d is -?inf in Solr, which computes a float32"):
+        export(heavy, "solr", out=tmp_path / "heavy")
 
 
 @EVERY

@@ -19,7 +19,7 @@ from linrank.exporting.arithmetic import Arithmetic
 from linrank.exporting.engine import Engine, check
 from linrank.exporting.order_changes import OrderChanges, order_changes
 from linrank.exporting.registry import engine_named
-from linrank.exporting.vectors import TestVectors, made_up_rows
+from linrank.exporting.vectors import TestVectors, finite_scores, made_up_rows
 from linrank.exporting.weighted_sum import WeightedSum
 from linrank.files import replacing
 from linrank.model import LinearModel
@@ -179,18 +179,12 @@ def _of_data(
 def scores_of_data(arithmetic: Arithmetic, title: str, ranking: WeightedSum, data: RankingDataset) -> Any:
     """The scores of documents, whose columns are those of the model, as `title` computes them; finite, or refused."""
     step = max(1, _NUMBERS_AT_A_TIME // max(1, len(ranking)))
-    parts = [
-        arithmetic.scores(ranking, _rows(ranking, data, first, first + step))
-        for first in range(0, data.n_documents, step)
-    ]
-    scores = np.concatenate(parts)
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise LinrankError(
-            f"the score of row {row} is {scores[row]} in {title}, which computes {arithmetic.says}. Give features with "
-            "such large values in other units, and train again."
-        )
-    return scores
+    return np.concatenate(
+        [
+            finite_scores(arithmetic, title, ranking, _rows(ranking, data, first, first + step), first)
+            for first in range(0, data.n_documents, step)
+        ]
+    )
 
 
 def _tested(engine: Engine, ranking: WeightedSum, rows: Any) -> TestVectors:

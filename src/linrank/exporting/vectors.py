@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.errors import LinrankError
+from linrank.exporting.arithmetic import Arithmetic
 from linrank.exporting.engine import Engine
 from linrank.exporting.weighted_sum import WeightedSum
 
@@ -28,8 +30,9 @@ class TestVectors:
 
     @classmethod
     def of(cls, engine: Engine, ranking: WeightedSum, rows: Any) -> TestVectors:
-        inputs = np.asarray(rows, dtype=np.float32).astype(np.float64)
-        return cls(ranking.names, inputs, engine.arithmetic.scores(ranking, inputs))
+        largest = float(np.finfo(np.float32).max)
+        inputs = np.clip(rows, -largest, largest).astype(np.float32).astype(np.float64)
+        return cls(ranking.names, inputs, finite_scores(engine.arithmetic, engine.title, ranking, inputs))
 
     def to_json(self, **facts: Any) -> str:
         """One JSON object; `scores` in as many digits as tell them from their neighbours."""
@@ -39,6 +42,18 @@ class TestVectors:
         ]
         document = {"format": "linrank-vectors", "schema_version": 1, **facts, "features": list(self.features)}
         return json.dumps({**document, "vectors": vectors}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def finite_scores(arithmetic: Arithmetic, title: str, ranking: WeightedSum, rows: Any, first: int = 0) -> Any:
+    """The scores of rows, numbered from `first` on, as `title` computes them; refused where one is not finite."""
+    scores = arithmetic.scores(ranking, rows)
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise LinrankError(
+            f"the score of row {first + row} is {scores[row]} in {title}, which computes {arithmetic.says}. Give "
+            "features with such large values in other units, and train again."
+        )
+    return scores
 
 
 def made_up_rows(sizes: Vector) -> Any:
