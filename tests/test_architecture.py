@@ -21,6 +21,7 @@ FOUNDATION = [
     "named_weights",
     "ordering",
     "showing",
+    "strict_json",
     "threads",
     "_version",
 ]

@@ -185,7 +185,10 @@ def test_ranklibs_numbers_inside_the_plugin_are_places_in_its_feature_set(writte
     [
         (plugin("model/xgboost+json", "[]"), r"is a 'model/xgboost\+json', which is not a weighted sum"),
         (plugin("model/ranklib", "## LambdaMART\n"), "a 'LambdaMART' model of RankLib's"),
-        (plugin(definition='{"a": 1, "a": 2}'), "definition: is not JSON that can be trusted: 'a' is there twice"),
+        (
+            plugin(definition='{"a": 1, "a": 2}'),
+            "definition: is not JSON that .* trusted: the key 'a' is there twice",
+        ),
         (plugin(definition='{"a": NaN}'), "NaN is no number of JSON's"),
         (plugin(definition='{"a": "1"}'), "the weight of feature 'a' is '1'; it must be a finite number"),
         (plugin(definition="{oops"), "definition:1: is not JSON"),

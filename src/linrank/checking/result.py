@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
@@ -78,7 +78,6 @@ class Check:
         def of_queries(moves: tuple[QueryMove, ...]) -> list[dict[str, Any]]:
             return [{"qid": move.query, "before": move.before, "after": move.after} for move in moves]
 
-        changes = self.float32
         return {
             "passed": self.passed,
             "rule": self.rule,
@@ -104,9 +103,7 @@ class Check:
             ],
             "disappeared": list(self.disappeared),
             "appeared": list(self.appeared),
-            "float32": None
-            if changes is None
-            else {"pairs": changes.pairs, "reversed": changes.reversed, "tied": changes.tied},
+            "float32": None if self.float32 is None else asdict(self.float32),
             "notes": list(self.notes),
         }
 

@@ -7,16 +7,17 @@ import inspect
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, verb_parser
 from linrank.cli.data_arguments import add_data_options
+from linrank.cli.feature_names import read_names
 from linrank.cli.inputs import place_to_read
 from linrank.cli.outputs import STANDARD, Kind, check_files
 from linrank.cli.settings_given import each_once, setting_given
-from linrank.errors import DataFormatError, LinrankError
+from linrank.errors import LinrankError
 from linrank.exporting.registry import TARGETS
 
 if TYPE_CHECKING:
@@ -85,12 +86,12 @@ def _export(arguments: Namespace, engine: Any, out: str) -> None:
     from linrank.model import LinearModel
 
     model = LinearModel.load(place_to_read(arguments.model))
+    names = None if arguments.names is None else read_names(arguments.names)
     data = None
     if arguments.data is not None:
         from linrank.cli.scoring import read_to_score
 
         data = read_to_score(arguments.data, arguments, model, by_query=True)
-    names = None if arguments.names is None else read_names(arguments.names)
     made = export(model, engine, names=names, shift=arguments.shift, data=data)
     if out == STANDARD:
         if isinstance(made.content, bytes):
@@ -145,30 +146,9 @@ def _record(made: Export, out: str) -> dict[str, Any]:
         "missing": made.ranking.missing,
         "unused": list(made.ranking.unused),
         "notes": list(made.notes),
-        "order": None
-        if changes is None
-        else {"pairs": changes.pairs, "reversed": changes.reversed, "tied": changes.tied},
+        "order": None if changes is None else asdict(changes),
         "commands": made.commands(out),
     }
-
-
-def read_names(path: str) -> dict[str, str]:
-    """What a target calls features: a JSON object of texts."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({name for name, _ in pairs}) < len(pairs):
-            raise ValueError("a feature is named twice")
-        return dict(pairs)
-
-    try:
-        names = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=once)
-    except OSError as error:
-        raise DataFormatError(path, None, f"cannot be read: {error.strerror}. Check the path.") from None
-    except (ValueError, RecursionError) as error:
-        raise DataFormatError(path, None, f'is not JSON: {error}. Write {{"feature": "name", …}}.') from None
-    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-        raise DataFormatError(path, None, 'does not name features. Write {"feature": "name", …}.')
-    return names
 
 
 def _default_out(model: str, ending: str) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, counted, dump_json, verb_parser
 from linrank.cli.data_arguments import add_data_options, keep_missing, read_data
+from linrank.cli.feature_names import read_names
 from linrank.cli.inputs import file_to_read
 from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
-from linrank.importing.form import Given
 from linrank.importing.registry import FORMS
 
 if TYPE_CHECKING:
@@ -77,14 +77,7 @@ def _names(arguments: Namespace) -> Any:
     if arguments.data is not None:
         keep_missing(arguments)
         return read_data(arguments.data, arguments)
-    if arguments.names is None:
-        return None
-    given = Given.read_from(arguments.names)
-    names = given.document
-    values = names.values() if isinstance(names, dict) else names
-    if not isinstance(names, dict | list) or not all(isinstance(name, str) for name in values):
-        raise given.wrong('names no features. Write {"name in the file": "name", …} or ["name of 1", …].')
-    return names
+    return None if arguments.names is None else read_names(arguments.names, in_order=True)
 
 
 def _tell(model: LinearModel, arguments: Namespace, out: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from linrank.errors import DataFormatError, LinrankError
+from linrank.strict_json import strict_json
 
 # One part of a path, on every system: no way up or out, nothing hidden, nothing a terminal would act on.
 _FILE_NAME = re.compile(r"(?!\.)[^/\\:\x00-\x1f\x7f]{1,120}")
@@ -41,7 +41,7 @@ class Checked:
         """The whole of a JSON file; OSErrors are the caller's."""
         source = os.fspath(path)
         try:
-            return cls(json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant), source)
+            return cls(strict_json(Path(path).read_text(encoding="utf-8")), source)
         except (ValueError, RecursionError) as error:
             raise DataFormatError(source, None, f"is not JSON: {error}. {_REMEDY}") from None
 
@@ -123,7 +123,3 @@ class Checked:
         if not isinstance(self.value, kind):
             self.refuse(f"is not {name}")
         return self.value
-
-
-def _refuse_constant(word: str) -> float:
-    raise ValueError(f"{word} is not a number JSON knows")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from linrank.errors import DataFormatError
+from linrank.strict_json import finite, finite_from_text, strict_json
 
 # A hundred million weights take less: what is larger is no linear model, or has no end.
 _MOST_BYTES = 1 << 32
 _BYTES_AT_A_TIME = 1 << 20
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Given:
     def document(self) -> Any:
         """What is in a file of JSON, in which nothing is said twice."""
         try:
-            return json.loads(self.text, object_pairs_hook=_once, parse_constant=_refuse_constant)
+            return strict_json(self.text)
         except json.JSONDecodeError as error:
             raise self.wrong(f"is not JSON: {error.msg}. Restore the file.", error.lineno) from None
         except RecursionError:
@@ -117,16 +116,15 @@ class Given:
 
     def number(self, value: Any, what: str) -> float:
         """A part of the document that must be a finite number."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        # Whole numbers of JSON may be larger than any float.
-        if not is_number or not abs(value) < 1.7976931348623157e308:
+        number = finite(value)
+        if number is None:
             raise self.wrong(f"{what} is {_kind(value)}; it must be a finite number. Restore the file.")
-        return float(value)
+        return number
 
     def number_in(self, text: str, what: str, line: int | None = None) -> float:
         """A number that is written as text, in ordinary digits."""
-        number = float(text) if _NUMBER.fullmatch(text) else math.nan
-        if not math.isfinite(number):
+        number = finite_from_text(text)
+        if number is None:
             raise self.wrong(f"{what} is {text[:40]!r}; it must be a finite number. Restore the file.", line)
         return number
 
@@ -149,19 +147,6 @@ def only(given: Given, several: list[Any], what: str) -> Any:
     called = [str(one.get("name", "")) for one in several if isinstance(one, dict)]
     named = f" ({', '.join(called[:8])}{', …' if len(called) > 8 else ''})" if any(called) else ""
     raise given.wrong(f"holds {len(several)} {what}{named}. Keep the one that is meant, in a file of its own.")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in made:
-            raise ValueError(f"{name[:80]!r} is there twice")
-        made[name] = value
-    return made
-
-
-def _refuse_constant(word: str) -> float:
-    raise ValueError(f"{word} is no number of JSON's")
 
 
 def _kind(value: Any) -> str:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from linrank.errors import DataFormatError, LinrankError
 from linrank.reading.logs.form import NO_NUMBER, LogFault
 from linrank.reading.logs.json_records import Record, read_records, refuse_repeated_keys
-from linrank.reading.logs.numbers import finite
 from linrank.reading.logs.responses import (
     NAMED_BY_FILE,
     Found,
@@ -24,6 +23,7 @@ from linrank.reading.logs.responses import (
     file_name,
     is_name,
 )
+from linrank.strict_json import finite
 
 _STANDARD_INPUT = "/dev/stdin"
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".log")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from linrank.errors import DataFormatError
 from linrank.reading.byte_source import LONGEST_LINE, ByteSource, LongLineError
 from linrank.reading.logs.form import LogFault
+from linrank.strict_json import object_of
 
 _CHUNK_BYTES = 1 << 20
 
@@ -47,7 +48,7 @@ def read_records(
             raise DataFormatError(name, None, "holds no JSON, only blanks. Check how it was written.")
         if _is_whole(first[0][1]):
             for number, line in chain(first, lines):
-                yield Record(number, _parsed(name, number, line))
+                yield Record(number, _parsed(name, number, line, _object))
         else:
             yield from _documents(name, chain(first, lines))
 
@@ -61,7 +62,7 @@ def read_text(path: str | os.PathLike[str], form: str) -> str:
 
 def parse_json(name: str, text: str) -> Any:
     """The one value of a text, in which no key is there twice; `name` is named where it is none."""
-    return _parsed(name, 1, text.encode(), _object_without_repeats)
+    return _parsed(name, 1, text.encode(), object_of)
 
 
 def refuse_repeated_keys(value: object) -> None:
@@ -119,9 +120,9 @@ def _is_whole(line: bytes) -> bool:
     return line.lstrip()[:1] in (b"{", b"[")
 
 
-def _parsed(name: str, number: int, line: bytes, of_pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+def _parsed(name: str, number: int, line: bytes, of_pairs: Callable[[list[tuple[str, Any]]], Any]) -> Any:
     try:
-        return json.loads(_decoded(name, number, line), object_pairs_hook=of_pairs or _object)
+        return json.loads(_decoded(name, number, line), object_pairs_hook=of_pairs)
     except (ValueError, RecursionError) as error:
         if isinstance(error, DataFormatError):
             raise
@@ -154,10 +155,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     repeated = RepeatedKeys(made)
     repeated.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
     return repeated
-
-
-def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = _object(pairs)
-    if isinstance(made, RepeatedKeys):
-        raise ValueError(f"the key {made.key!r} is there twice in one object")  # noqa: TRY004 - of JSON, not of Python
-    return made

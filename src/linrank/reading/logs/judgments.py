@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from linrank.errors import DataFormatError, LinrankError
 from linrank.reading.column_roles import ColumnRoles
 from linrank.reading.logs.json_records import parse_json, read_text
-from linrank.reading.logs.numbers import finite, finite_from_text
 from linrank.reading.logs.rre import rre_judgments
 from linrank.reading.read import format_of
 from linrank.reading.table_sources import TableSource, naming_file, table_source
 from linrank.reading.tables import file_source
 from linrank.reading.trec import read_qrels
+from linrank.strict_json import finite, finite_from_text
 
 # What the three columns are called, in small letters without blanks, underscores and dashes.
 _QUERY = ("query", "qid", "queryid", "querytext", "q", "keywords", "searchterm")

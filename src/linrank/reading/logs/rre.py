@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from linrank.errors import DataFormatError
-from linrank.reading.logs.numbers import finite_from_text
+from linrank.strict_json import finite_from_text
 
 
 def rre_judgments(path: str, ratings: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from linrank.reading.logs.form import NO_NUMBER, Form, LogFault
-from linrank.reading.logs.numbers import finite_from_text
+from linrank.strict_json import finite_from_text
 
 _LETTERS = frozenset("0123456789.eE+-")
 

@@ -1,12 +1,28 @@
-"""Numbers as logs and judgements hold them: finite, and written as JSON or Java writes them."""
+"""JSON as its standard has it, no key twice in an object, and numbers that are finite and written as it writes them."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any
 
 _WRITTEN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+def strict_json(text: str) -> Any:
+    """What a text holds; a ValueError or a RecursionError says why it holds nothing."""
+    return json.loads(text, object_pairs_hook=object_of, parse_constant=_refuse_constant)
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of some pairs, of which none is there twice."""
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"the key {name[:80]!r} is there twice")
+        made[name] = value
+    return made
 
 
 def finite(value: Any) -> float | None:
@@ -27,3 +43,7 @@ def finite_from_text(text: str) -> float | None:
         return None
     number = float(text)
     return number if math.isfinite(number) else None
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON's")
