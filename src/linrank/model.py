@@ -21,6 +21,7 @@ from linrank.dataset.queries import Queries
 from linrank.errors import DataFormatError, LinrankError
 from linrank.loaded import is_a, is_sparse
 from linrank.named_weights import NamedWeights
+from linrank.strict_json import strict_json
 
 FORMAT = "linrank-model"
 SCHEMA_VERSION = 1
@@ -135,8 +136,11 @@ class LinearModel:
             Of one query `documents[i] for i in order`; of several, query after query in order of first appearance, each
             from its best document down: `qid[order]` says where each begins.
         """
-        if is_a(X, "linrank.dataset.stored_dataset", "StoredDataset"):
-            return _one_after_another([self.rank(chunk) for chunk in X.chunks(to_train=False)])
+        if _is_on_disk(X):
+            from linrank.executors.pieces import Pieces
+
+            pieces = Pieces.as_they_stand(X, by_query=True)
+            return _one_after_another([self.rank(chunk) for piece in pieces for chunk in piece.chunks(to_train=False)])
         X, queries = self._rows(X, queries)
         if qid is not None:
             queries = Queries.from_ids(qid)
@@ -209,7 +213,7 @@ class LinearModel:
         """Read a model; nothing in the file is ever executed, and everything in it is checked."""
         source = os.fspath(path)
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+            document = strict_json(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise DataFormatError(source, None, f"cannot be read: {error.strerror}. Check the path.") from None
         except (ValueError, RecursionError) as error:
@@ -254,10 +258,6 @@ def _one_after_another(orders: list[Offsets]) -> Offsets:
 def utc_now() -> str:
     """The time for `trained_at`, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _refuse_constant(word: str) -> float:
-    raise ValueError(f"{word} is not a number JSON knows")
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -50,6 +50,13 @@ def test_the_path_is_that_of_one_process_and_so_is_the_command_line(tmp_path, mo
     assert [point["train"] for point in curves[0]["steps"]] == [step.train for step in expected.by_size()]
 
 
+def test_data_that_workers_do_not_share_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.txt").write_text("1 qid:1 1:1\n0 qid:1 1:2\n")
+    assert main(["path", "train.txt", "--dask", "local:1"]) == 1
+    assert "train.txt: is read as svmlight, and workers share a .linrank file or Parquet" in capsys.readouterr().err
+
+
 def run(capsys, *words):
     assert main(["path", "train.linrank", "--validate", "vali.linrank", "--steps", "6", "--json", *words]) == 0
     return json.loads(capsys.readouterr().out)

@@ -171,6 +171,7 @@ def test_what_a_cluster_cannot_score_or_learn_is_said(client, data):
     for work in (
         lambda: ranker.predict(data[0], executor=executor),
         lambda: ranker.to_model().predict(data[0], executor=executor),
+        lambda: ranker.to_model().predict(data[0].features, executor=executor),
         lambda: evaluate(ranker, data[0], MEASURES, executor=executor),
         lambda: MinBatSRank(executor=executor).fit(data[0]),
     ):
@@ -256,9 +257,10 @@ def test_the_command_line_does_all_of_it(client, data, folder, tmp_path, monkeyp
     assert (tmp_path / "here.scores").read_text() == (tmp_path / "there.scores").read_text()
     RankSVM(C=0.01).fit(scan(folder, label="grade", qid="query")).to_model().save("parquet.json")
     # As for one file: a table needs no labels and no query ids to be scored.
-    assert main(["predict", "parquet.json", str(folder), "there.scores", "--dask", address]) == 0
-    expected = LinearModel.load("parquet.json").predict(scan(folder, label="grade", qid="query"))
-    np.testing.assert_array_equal(np.loadtxt("there.scores"), expected)
+    for given in (folder, folder / "part-0.parquet"):
+        assert main(["predict", "parquet.json", str(given), "there.scores", "--dask", address]) == 0
+        expected = LinearModel.load("parquet.json").predict(scan(given, label="grade", qid="query"))
+        np.testing.assert_array_equal(np.loadtxt("there.scores"), expected)
 
     asked = ["compare", str(data[1]), "--methods", "ridge", "--folds", "3", "--no-report"]
     assert main([*asked, "--out", "results", "--dask", address, "--print", "csv"]) == 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrank import LinrankError, RankSVM, make_ranking, read, scan
+from linrank import LinearModel, LinrankError, RankSVM, make_ranking, read, scan
 from linrank.dataset.queries import hashes_of
 from linrank.errors import DataFormatError
 from linrank.reading.read import read as read_any
@@ -79,6 +79,28 @@ def test_where_queries_are_whole_nothing_moves(frame, tmp_path):
         part.to_parquet(tmp_path / "whole" / f"{number}.parquet")
     weights = [RankSVM().fit(scan(tmp_path / "whole", regroup=regroup)).coef_ for regroup in (False, True)]
     np.testing.assert_array_equal(*weights)
+
+
+def test_a_model_ranks_files_as_it_ranks_their_rows(frame, tmp_path):
+    whole = [rows for _, rows in frame.groupby("qid", sort=False)]
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number in range(3):
+        pandas.concat(whole[20 * number : 20 * (number + 1)]).to_parquet(folder / f"{number}.parquet")
+    model = LinearModel(np.array([1.0, -2.0, 0.5, 3.0]), tuple("abcd"))
+    np.testing.assert_array_equal(model.rank(scan(folder)), model.rank(read(frame)))
+    spread = written(shuffled(frame), tmp_path / "spread", 2)
+    with pytest.raises(LinrankError, match="need whole queries"):
+        model.rank(scan(spread, regroup=True))
+
+
+def test_an_option_that_no_reader_knows_is_refused(frame, tmp_path):
+    folder = written(frame, tmp_path / "parts", 1)
+    with pytest.raises(LinrankError, match="of format 'parquet' has no option zero_based="):
+        scan(folder, zero_based=True)
+    dataframe = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    with pytest.raises(LinrankError, match="of format 'table' has no option partition="):
+        scan(dataframe, partition="1MB")
 
 
 def test_a_query_in_two_files_is_refused_by_name_with_the_remedy(frame, tmp_path):

@@ -71,6 +71,24 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
         )
     if arguments.dask is None:
         return
+    check_shared_data(arguments)
+    rounds = rounds_file(out)
+    if rounds is None:
+        if arguments.resume:
+            raise LinrankError("--resume goes by a file beside the model. Name a file for the model, not -.")
+        return
+    check_files([(rounds, ROUNDS)])
+    if rounds.exists() and rounds.stat().st_size and not arguments.resume:
+        raise LinrankError(
+            f"{rounds}: holds the rounds of a training that ended before its time. Go on with it (--resume), or "
+            "remove the file."
+        )
+
+
+def check_shared_data(arguments: Namespace) -> None:
+    """Refuse data that the workers of a cluster, where there is one, cannot read themselves."""
+    if arguments.dask is None:
+        return
     from linrank.reading.convert import form_of
 
     form = form_of(arguments.data, arguments.format)
@@ -84,17 +102,6 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
         raise LinrankError(
             f"{arguments.data}: is read as {form}, and workers share a .linrank file or Parquet. Convert it: linrank "
             f"convert {arguments.data} train.linrank --memory 2GB"
-        )
-    rounds = rounds_file(out)
-    if rounds is None:
-        if arguments.resume:
-            raise LinrankError("--resume goes by a file beside the model. Name a file for the model, not -.")
-        return
-    check_files([(rounds, ROUNDS)])
-    if rounds.exists() and rounds.stat().st_size and not arguments.resume:
-        raise LinrankError(
-            f"{rounds}: holds the rounds of a training that ended before its time. Go on with it (--resume), or "
-            "remove the file."
         )
 
 
@@ -155,6 +162,7 @@ def _roles(arguments: Namespace) -> dict[str, Any]:
 
 
 def _check_parquet(arguments: Namespace) -> None:
+    from linrank.reading.partitions import parquet_files
     from linrank.reading.read import check_options
 
     if arguments.memory is not None:
@@ -163,6 +171,8 @@ def _check_parquet(arguments: Namespace) -> None:
             "first: linrank convert"
         )
     check_options("parquet", _roles(arguments))
+    if Path(arguments.data).is_dir():
+        parquet_files(arguments.data)
 
 
 def rounds_file(out: Path) -> Path | None:

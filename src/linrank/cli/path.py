@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_complete
 from linrank.cli.inputs import place_to_read
-from linrank.cli.larger_data import add_larger_data_options, cluster_of, read_to_train
+from linrank.cli.larger_data import add_larger_data_options, check_shared_data, cluster_of, read_to_train
 from linrank.cli.methods import add_scaling_option
 from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
 from linrank.cli.train import of_data, without_endings
@@ -90,6 +90,7 @@ def run(arguments: Namespace) -> None:
         [(arguments.model, MODEL), (arguments.picture, drawn), (page, PAGE)],
         [arguments.data, arguments.validate, arguments.costs, *files_of(arguments)],
     )
+    check_shared_data(arguments)
     dataset = read_to_train(arguments)
     held_out: dict[str, Any] = {"cv": arguments.cv}
     if arguments.validate:

@@ -31,7 +31,7 @@ def parser() -> ArgumentParser:
     )
     made.add_argument("--trec", action="store_true", help="write a TREC run: qid Q0 docid rank score tag")
     made.add_argument("--tag", default="linrank", help="of the TREC run (linrank)")
-    add_dask_option(made, "score a .linrank file or a folder of Parquet files on")
+    add_dask_option(made, "score a .linrank file or Parquet on")
     add_data_options(made)
     return made
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import counted
@@ -50,7 +49,8 @@ def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_que
 
 
 def open_to_score(path: str, arguments: Namespace, model: LinearModel) -> Any:
-    """Open documents to be scored where they are: a .linrank file, or a folder of Parquet files."""
+    """Open documents to be scored where they are: a .linrank file, or Parquet."""
+    from linrank.reading.convert import form_of
     from linrank.reading.scan import scan
 
     if path == STANDARD:
@@ -60,17 +60,17 @@ def open_to_score(path: str, arguments: Namespace, model: LinearModel) -> Any:
             "--dask: a TREC run names documents by their ids, which are not read from data that is not loaded. Leave "
             "out --trec, or --dask."
         )
-    if Path(path).is_dir():
+    form = form_of(path, arguments.format)
+    if form == "parquet":
         rule = model.missing if arguments.missing is None else arguments.missing
         by_query = rule == "query_min" or (model.scaling is not None and model.scaling.kind == "query")
-        as_table = Namespace(**(vars(arguments) | {"format": "parquet"}))
+        as_table = Namespace(**(vars(arguments) | {"format": form}))
         options = reading_options(_only_needed(path, as_table, model, by_query))
-        options = {name: value for name, value in options.items() if name not in ("format", "missing")}
-        return scan(path, **options, missing="error" if rule == "keep" else rule)
+        return scan(path, **(options | {"missing": "error" if rule == "keep" else rule}))
     said = [f"--{word.replace('_', '-')}" for word in reading_options(arguments) if word != "format"]
     if said:
         raise LinrankError(f"{path}: {said[0]} says how other files are read. Give it to linrank convert.")
-    stored = scan(path)
+    stored = scan(path, format=form)
     if stored.feature_names is None:
         _say_whose_numbers(path, model)
     return stored

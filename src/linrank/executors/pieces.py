@@ -86,7 +86,7 @@ class Pieces:
     @classmethod
     def _of_rows(cls, dataset: Any, executor: Any, n_pieces: int | None = None) -> Pieces:
         is_here = executor is None or isinstance(executor, Threads)
-        if isinstance(dataset, RankingDataset):
+        if not isinstance(dataset, StoredDataset | PartitionedDataset):
             raise LinrankError(FROM_FILES)
         if not is_here and getattr(dataset, "frame", None) is not None:
             raise LinrankError(

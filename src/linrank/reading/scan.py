@@ -12,6 +12,10 @@ from linrank.errors import DataFormatError, LinrankError
 from linrank.files import TemporaryFolder
 from linrank.reading.convert import convert, form_of
 from linrank.reading.partitions import PartitionedDataset
+from linrank.reading.read import check_options
+
+# How partitions are cut, and queries brought together in them.
+_OF_PARTITIONS = {"regroup", "partition"}
 
 
 def scan(source: Any, *, memory: str | float | None = None, **options: Any) -> StoredDataset | PartitionedDataset:
@@ -41,9 +45,11 @@ def scan(source: Any, *, memory: str | float | None = None, **options: Any) -> S
     if is_dask_frame(source):
         if memory is not None:
             raise LinrankError("memory= is for data in files; write the Dask DataFrame to Parquet first.")
+        check_options("table", options.keys() - {"regroup"})
         return PartitionedDataset.of_frame(source, **options)
     form = form_of(source, options.pop("format", None))
     if form == "parquet" and memory is None:
+        check_options(form, options.keys() - _OF_PARTITIONS)
         return PartitionedDataset.open(source, **options)
     if form == "linrank":
         if options:
@@ -60,7 +66,7 @@ def scan(source: Any, *, memory: str | float | None = None, **options: Any) -> S
             "a file for the time being.",
         )
     # A conversion brings queries together wherever their rows are.
-    for name in ("regroup", "partition"):
+    for name in _OF_PARTITIONS:
         options.pop(name, None)
     return scan_converted(source, memory=memory, format=form, **options)
 
