@@ -45,7 +45,8 @@ def test_the_script_runs(script, tmp_path):
 
 def test_the_recipes_are_the_examples():
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
-    assert blocks == [(ROOT / "examples" / name).read_text() for name in ("new_loss.py", "new_solver.py")]
+    names = ("new_loss.py", "new_solver.py", "new_target.py")
+    assert blocks == [(ROOT / "examples" / name).read_text() for name in names]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

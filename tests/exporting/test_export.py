@@ -1,9 +1,11 @@
 """What every target owes: the model's order, from raw features, without what weighs 0; and refusals with a remedy."""
 
 import json
+import runpy
 import subprocess
 import sys
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +17,10 @@ from linrank.exporting.registry import TARGETS, engine_class, engine_named
 from linrank.exporting.weighted_sum import WeightedSum
 from linrank.model import LinearModel as Model
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "new_target.py"
+ENGINES = [*map(engine_class, TARGETS), runpy.run_path(str(EXAMPLE))["JavaScript"]]
+EVERY = pytest.mark.parametrize("target", ENGINES, ids=lambda engine: engine.name)
 NAMES = ("title_bm25", "age", "clicks", "price")
-EVERY = pytest.mark.parametrize("target", TARGETS)
 
 
 def a_model(**changes) -> Model:
@@ -34,8 +38,8 @@ def some_data(n_rows=60) -> RankingDataset:
 @EVERY
 def test_the_vectors_have_the_models_order(target):
     # Lifted where the target refuses negative scores, which this data has.
-    shift = 0.0 if engine_class(target).accepts.negative_scores else 32.0
-    made = export(a_model(), target, data=(data := some_data()), shift=shift)
+    shift = 0.0 if target.accepts.negative_scores else 32.0
+    made = export(a_model(), target(), data=(data := some_data()), shift=shift)
     rows = np.asarray(data.features[:8])
     expected = a_model().predict(rows)
     scores = made.vectors.scores.astype(float)
@@ -47,7 +51,7 @@ def test_the_vectors_have_the_models_order(target):
 
 @EVERY
 def test_features_of_weight_zero_are_left_out_and_named(target):
-    made = export(a_model(), target)
+    made = export(a_model(), target())
     assert made.ranking.unused == ("clicks",)
     assert made.ranking.names == ("title_bm25", "age", "price")
     if not made.engine.has_every_feature:
@@ -56,24 +60,24 @@ def test_features_of_weight_zero_are_left_out_and_named(target):
 
 @EVERY
 def test_the_same_model_gives_the_same_bytes(target):
-    assert export(a_model(), target).content == export(a_model(), target).content
+    assert export(a_model(), target()).content == export(a_model(), target()).content
 
 
 @EVERY
 def test_what_scales_or_fills_by_query_is_refused(target):
     with pytest.raises(LinrankError, match="scaled by query cannot be folded"):
-        export(a_model(scaling=QueryScaling()), target)
+        export(a_model(scaling=QueryScaling()), target())
     with pytest.raises(LinrankError, match=r"least value in the query, which no engine knows. Train"):
-        export(a_model(missing="query_min"), target)
+        export(a_model(missing="query_min"), target())
 
 
 @EVERY
 def test_a_name_given_twice_or_empty_is_refused(target):
     with pytest.raises(LinrankError, match="two features are called 'age'"):
-        export(a_model(), target, names={"price": "age"})
-    if target != "json":
+        export(a_model(), target(), names={"price": "age"})
+    if target.name != "json":
         with pytest.raises(LinrankError, match="cannot take the feature name"):
-            export(a_model(), target, names={"price": ""})
+            export(a_model(), target(), names={"price": ""})
 
 
 @EVERY
@@ -94,31 +98,31 @@ def test_weights_without_a_finite_score_are_refused_before_a_file_is_written(tar
 @EVERY
 def test_a_weight_that_the_target_cannot_hold_is_refused(target):
     weights = np.array([1e300, 1.0, 0.0, 1.0])
-    if engine_class(target).arithmetic.largest < 1e300:
+    if target.arithmetic.largest < 1e300:
         with pytest.raises(LinrankError, match=r"'title_bm25' on unscaled values is 5e\+299, which .* cannot hold"):
-            export(a_model(weights=weights), target)
-    elif target == "elasticsearch-script":
+            export(a_model(weights=weights), target())
+    elif target.name == "elasticsearch-script":
         # The weight is a double, and what comes of it must be a float32.
         with pytest.raises(LinrankError, match="the score of row 1 is inf in script_score"):
-            export(a_model(weights=weights), target)
+            export(a_model(weights=weights), target())
     else:
-        export(a_model(weights=weights), target)
+        export(a_model(weights=weights), target())
 
 
 @EVERY
 def test_the_shift_is_added_or_refused(target):
-    if not engine_class(target).accepts.shift:
+    if not target.accepts.shift:
         with pytest.raises(LinrankError, match="no place for a constant"):
-            export(a_model(), target, shift=2.5)
+            export(a_model(), target(), shift=2.5)
         return
-    plain, shifted = export(a_model(), target), export(a_model(), target, shift=2.5)
+    plain, shifted = export(a_model(), target()), export(a_model(), target(), shift=2.5)
     assert shifted.vectors.scores == pytest.approx(plain.vectors.scores + 2.5, rel=1e-6, abs=1e-6)
 
 
 @EVERY
 def test_a_saved_export_has_its_vectors_beside_it(target, tmp_path):
     place = tmp_path / "made"
-    made = export(a_model(), target, out=place)
+    made = export(a_model(), target(), out=place)
     written = place.read_bytes()
     assert written == (made.content if isinstance(made.content, bytes) else made.content.encode())
     vectors = json.loads((tmp_path / "made.vectors.json").read_text())
@@ -142,9 +146,8 @@ def test_vectors_are_finite_or_the_export_is_refused(tmp_path):
 
 @EVERY
 def test_every_setting_is_described(target):
-    engine = engine_class(target)
-    for setting in fields(engine):
-        assert f"    {setting.name} : " in engine.__doc__
+    for setting in fields(target):
+        assert f"    {setting.name} : " in target.__doc__
 
 
 def test_a_model_of_zeros_ranks_nothing():
