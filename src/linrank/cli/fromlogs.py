@@ -118,8 +118,8 @@ def run(arguments: Namespace) -> None:
             missing=arguments.missing,
             progress=progress,
         )
+    written, renamed = dataset, False
     if arguments.out is not None:
-        written, renamed = dataset, False
         if ending_of(arguments.out) in TEXT_ENDINGS:
             written, renamed = _with_ids_for_text(dataset)
         write_data(written, arguments.out)
@@ -129,7 +129,7 @@ def run(arguments: Namespace) -> None:
     if arguments.json:
         dump_json(record)
         return
-    _say(arguments, dataset, account, renamed=arguments.out is not None and renamed)
+    _say(arguments, dataset, account, renamed=renamed)
 
 
 def _say(arguments: Namespace, dataset: RankingDataset, account: LogAccount, *, renamed: bool) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from linrank._version import __version__
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.declaring import with_settings
@@ -19,7 +18,7 @@ from linrank.estimators.linear_ranker import who_computes
 from linrank.estimators.online_ranker import OnlineRanker
 from linrank.estimators.settings import check_count, check_not_negative, check_positive
 from linrank.estimators.watching import watcher
-from linrank.executors.pieces import FROM_FILES, Pieces
+from linrank.executors.pieces import FROM_FILES, Pieces, begin_log
 from linrank.online.averaged_parts import N_PARTS, AveragedParts
 from linrank.online.chunk_by_chunk import ChunkByChunk
 from linrank.online.ftrl import FTRL, FTRLState
@@ -170,8 +169,7 @@ class MinBatSRank(OnlineRanker):
         with who_computes(self) as executor:
             parts = Pieces.of(dataset, executor, int(self.parts or N_PARTS))
             if self.executor is not None:
-                scaling = None if dataset.scaling is None else dataset.scaling.kind
-                executor.begin({"data": dataset.stamp, "scaling": scaling, "linrank": __version__})
+                begin_log(executor, dataset)
             self.n_parts_ = len(parts)
             solution = follow(learner, self.state_, parts, passes, line=Pass, watch=watcher(self.progress))
         self._learnt(solution)

@@ -15,7 +15,8 @@ from linrank.executors.round_log import RoundLog
 
 # A worker that has not been heard of for so long is taken for dead.
 _SILENCE = 60.0
-_GLANCE = 5.0
+# How often it is looked whether workers are still there.
+GLANCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ class DaskExecutor:
 
         while True:
             try:
-                wait(futures, timeout=_GLANCE)
+                wait(futures, timeout=GLANCE)
             except TooLate:
                 self.remove_silent()
             else:

@@ -7,10 +7,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from linrank.errors import LinrankError
-from linrank.executors.dask import DaskExecutor
+from linrank.executors.dask import GLANCE, DaskExecutor
 
-# How often it is looked whether workers are still there.
-_GLANCE = 5.0
 _MOMENT = 0.2
 
 
@@ -43,7 +41,7 @@ def as_they_end(
                 time.sleep(_MOMENT)
                 continue
             try:
-                done, _ = wait(list(running), timeout=_GLANCE, return_when="FIRST_COMPLETED")
+                done, _ = wait(list(running), timeout=GLANCE, return_when="FIRST_COMPLETED")
             except TooLate:
                 executor.remove_silent()
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import rows_at
@@ -105,9 +106,8 @@ class Pieces:
         """What `task(piece, **common)` returns for every piece; on a cluster in one round, with one call a worker."""
         if isinstance(self._executor, Threads):
             return self._executor.map(task, self._pieces, **common)
-        name = task.__name__.strip("_").replace("_", " ")
         calls = self._executor.call(_tell_each, [(group,) for group in self._groups], task=task, common=common)
-        told: list[Any] = self._executor.fetch(calls, name)
+        told: list[Any] = self._executor.fetch(calls, name_of(task))
         return told
 
 
@@ -115,6 +115,20 @@ def shares(n_pieces: int, n_workers: int) -> list[tuple[int, int]]:
     """Where each worker's pieces begin and end: all have some, as long as there are any."""
     n_shares = min(n_pieces, n_workers)
     return list(pairwise(number * n_pieces // n_shares for number in range(n_shares + 1)))
+
+
+def name_of(task: Callable[..., Any]) -> str:
+    """What a round is called in which workers do this."""
+    return task.__name__.strip("_").replace("_", " ")
+
+
+def begin_log(executor: Any, dataset: StoredDataset | PartitionedDataset) -> None:
+    """Have the rounds from here on kept, if a cluster was asked for that, as those of a training on this data.
+
+    Called once the data is placed: what cannot be loaded leaves no log, and who goes on with one loads it again.
+    """
+    scaling = None if dataset.scaling is None else dataset.scaling.kind
+    executor.begin({"data": dataset.stamp, "scaling": scaling, "linrank": __version__})
 
 
 def through(executor: Any) -> Callable[..., list[Any]]:

@@ -7,13 +7,12 @@ from dataclasses import astuple, dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
-from linrank._version import __version__
 from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.executors.local import Threads
-from linrank.executors.pieces import FROM_FILES, shares
+from linrank.executors.pieces import FROM_FILES, begin_log, name_of, shares
 from linrank.objective.placed_blocks import BlockSize
 from linrank.objective.placement import AnyDataset, PlacedData
 from linrank.objective.remote_partitions import groups_of_partitions
@@ -89,13 +88,15 @@ class RemoteData(PlacedData):
 
     def tell(self, task: Callable[..., Any], *columns: Any, **common: Any) -> list[Any]:
         """As in one process; the results come here."""
-        return self.cluster.fetch(self.cluster.call(_tell, self._rows(columns), task=task, common=common), _name(task))
+        return self.cluster.fetch(
+            self.cluster.call(_tell, self._rows(columns), task=task, common=common), name_of(task)
+        )
 
     def keep(self, task: Callable[..., Any], *columns: Any, **common: Any) -> tuple[RemoteColumn, list[Any]]:
         """As in one process; only what is told comes here."""
         both = self.cluster.call(_keep, self._rows(columns), task=task, common=common)
         return RemoteColumn(both), self.cluster.fetch(
-            self.cluster.call(_told, [(handle,) for handle in both]), _name(task)
+            self.cluster.call(_told, [(handle,) for handle in both]), name_of(task)
         )
 
     def some(self, places: Iterable[int]) -> RemoteData:
@@ -142,10 +143,6 @@ class RemoteData(PlacedData):
         return [[place - a for place in places if a <= place < b] for a, b in self._bounds]
 
 
-def _name(task: Callable[..., Any]) -> str:
-    return task.__name__.strip("_").replace("_", " ")
-
-
 def place(dataset: AnyDataset, executor: Threads | Cluster) -> PlacedData:
     """Data where an executor computes with it: here, or in the processes of a cluster, which read it themselves."""
     if isinstance(executor, Threads):
@@ -153,24 +150,18 @@ def place(dataset: AnyDataset, executor: Threads | Cluster) -> PlacedData:
     if isinstance(dataset, RankingDataset):
         raise LinrankError(FROM_FILES)
     placed = _placed_elsewhere(dataset, executor)
-    # From here on a log is kept: data that cannot be loaded leaves none, and is loaded again by who goes on with one.
-    scaling = None if dataset.scaling is None else dataset.scaling.kind
-    executor.begin({"data": dataset.stamp, "scaling": scaling, "linrank": __version__})
+    begin_log(executor, dataset)
     return placed
 
 
 def _placed_elsewhere(dataset: StoredDataset | PartitionedDataset, cluster: Cluster) -> RemoteData:
     if isinstance(dataset, PartitionedDataset):
         return RemoteData.of_groups(*groups_of_partitions(dataset, cluster), dataset.n_features, cluster)
-    bounds = _bounds(len(shards_on_disk(dataset)), cluster)
+    # A group a worker, as long as there are shards.
+    bounds = shares(len(shards_on_disk(dataset)), len(cluster.workers()))
     file = FileToOpen(dataset.source, dataset.stamp, dataset.memory, dataset.scaling)
     groups = cluster.start(_load, [(file, a, b) for a, b in bounds])
     return RemoteData.of_groups(groups, [b - a for a, b in bounds], dataset.n_features, cluster)
-
-
-def _bounds(n_shards: int, cluster: Cluster) -> list[tuple[int, int]]:
-    """Where each group's shards begin and end: a group a worker, as long as there are shards."""
-    return shares(n_shards, len(cluster.workers()))
 
 
 # What runs in the other process, on a group that is a `PlacedData` there.

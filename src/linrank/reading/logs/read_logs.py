@@ -19,7 +19,7 @@ from linrank.errors import LinrankError
 from linrank.reading.logs.account import LogAccount, Pair
 from linrank.reading.logs.gathering import GatheredLogs, log_files
 from linrank.reading.logs.joining import Joined, join
-from linrank.reading.logs.judgments import read_judgments
+from linrank.reading.logs.judgments import Judgments, read_judgments
 from linrank.reading.logs.query_naming import way_of_naming
 from linrank.reading.logs.responses import FORMS, Responses
 from linrank.reading.missing import fill_missing
@@ -100,37 +100,60 @@ def read_logs(
             "Use judgements with the same document ids, or say which field has them with docid=…."
         )
     dataset, lacking = _dataset(gathered, joined, missing)
-    account = LogAccount(
+    return dataset, LogAccount(
         files=len(files),
         not_read=tuple(not_read),
-        forms=dict(gathered.forms),
         named_by=way,
-        queries=dataset.n_queries,
-        documents=dataset.n_documents,
-        features=dataset.n_features,
-        logged_queries=joined.logged_queries,
-        logged_documents=len(gathered.docids),
-        judged_queries=len(judged.labels),
-        judged_documents=sum(map(len, judged.labels.values())),
-        repeated=joined.repeated,
-        contradicting=tuple(joined.contradicting),
-        without_log=tuple((names[response], docid) for response, docid in gathered.without_log),
-        empty=tuple(names[response] for response in gathered.empty),
-        failed=tuple(gathered.failed),
         missing=lacking,
         missing_rule=missing,
-        unjudged=tuple(joined.unjudged),
         unjudged_rule=unjudged,
-        unjudged_queries=tuple(joined.unjudged_queries),
-        no_judged_document=tuple(joined.no_judged_document),
-        judged_not_logged=tuple(joined.judged_not_logged),
-        queries_not_logged=tuple(joined.queries_not_logged),
-        unrated=tuple(judged.unrated),
-        repeated_judgments=judged.repeated,
-        contradicting_judgments=tuple(judged.contradicting),
-        constant_features=_constant(dataset),
+        **_of_dataset(dataset),
+        **_of_logs(gathered, names),
+        **_of_judgments(judged),
+        **_of_joining(joined),
     )
-    return dataset, account
+
+
+def _of_dataset(dataset: RankingDataset) -> dict[str, Any]:
+    return {
+        "queries": dataset.n_queries,
+        "documents": dataset.n_documents,
+        "features": dataset.n_features,
+        "constant_features": _constant(dataset),
+    }
+
+
+def _of_logs(gathered: GatheredLogs, query_of: Sequence[str]) -> dict[str, Any]:
+    return {
+        "forms": dict(gathered.forms),
+        "logged_documents": len(gathered.docids),
+        "without_log": tuple((query_of[response], docid) for response, docid in gathered.without_log),
+        "empty": tuple(query_of[response] for response in gathered.empty),
+        "failed": tuple(gathered.failed),
+    }
+
+
+def _of_judgments(judged: Judgments) -> dict[str, Any]:
+    return {
+        "judged_queries": len(judged.labels),
+        "judged_documents": sum(map(len, judged.labels.values())),
+        "unrated": tuple(judged.unrated),
+        "repeated_judgments": judged.repeated,
+        "contradicting_judgments": tuple(judged.contradicting),
+    }
+
+
+def _of_joining(joined: Joined) -> dict[str, Any]:
+    return {
+        "logged_queries": joined.logged_queries,
+        "repeated": joined.repeated,
+        "contradicting": tuple(joined.contradicting),
+        "unjudged": tuple(joined.unjudged),
+        "unjudged_queries": tuple(joined.unjudged_queries),
+        "no_judged_document": tuple(joined.no_judged_document),
+        "judged_not_logged": tuple(joined.judged_not_logged),
+        "queries_not_logged": tuple(joined.queries_not_logged),
+    }
 
 
 def _dataset(gathered: GatheredLogs, joined: Joined, missing: MissingRule) -> tuple[RankingDataset, dict[str, int]]:
