@@ -1,5 +1,6 @@
 """Models of other programs are read to the bit, rank as they do there, and what is wrong with a file is said."""
 
+import hashlib
 import json
 import random
 from dataclasses import replace
@@ -424,3 +425,10 @@ def test_a_damaged_file_is_read_or_refused_and_nothing_else(content, seed, tmp_p
     except LinrankError as error:
         refused = str(error)
     assert "damaged" in refused or np.isfinite(model.weights).all()
+
+
+def test_the_hash_is_that_of_the_file_as_it_is(tmp_path):
+    content = b"\xef\xbb\xbffeature,weight\r\nage,1.5\r\n"
+    (tmp_path / "given").write_bytes(content)
+    model = import_model(tmp_path / "given")
+    assert (model.feature_names, model.training["file_sha256"]) == (("age",), hashlib.sha256(content).hexdigest())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -52,10 +53,11 @@ class Form:
 
 @dataclass(frozen=True)
 class Given:
-    """A file's text, and what to call the file where something is wrong with it."""
+    """A file's text, what to call the file where something is wrong with it, and the hash of its bytes."""
 
     source: str
     text: str
+    sha256: str = ""
 
     @classmethod
     def read_from(cls, path: str) -> Given:
@@ -71,7 +73,7 @@ class Given:
         except OSError as error:
             raise DataFormatError(path, None, f"cannot be read: {error.strerror}. Check the path.") from None
         try:
-            return cls(path, content.decode("utf-8-sig"))
+            return cls(path, content.decode("utf-8-sig"), hashlib.sha256(content).hexdigest())
         except UnicodeDecodeError as error:
             raise DataFormatError(
                 path, None, f"is not text: byte {error.start} is not UTF-8. Name the file of a linear model."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 
@@ -57,12 +56,11 @@ def import_model(
     if not weight_of:
         raise given.wrong("has no weights. Name the file of a linear model.")
     facts = {**read.facts} if shift is None else {**read.facts, "shift": shift}
-    sha256 = hashlib.sha256(given.text.encode()).hexdigest()
     return LinearModel(
         np.array(list(weight_of.values())),
         tuple(weight_of),
         method=f"imported from {kind.name}",
-        training={"imported_from": source, "form": kind.name, "file_sha256": sha256, **facts},
+        training={"imported_from": source, "form": kind.name, "file_sha256": given.sha256, **facts},
         missing=0.0,
     )
 
