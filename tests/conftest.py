@@ -1,5 +1,6 @@
 import os
 import signal
+import warnings
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,19 @@ settings.load_profile("linrank")
 
 # Ctrl-C is tested by raising it, and a process that was begun in the background ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two Dask workers, which the tests of one module may kill."""
+    from linrank.executors.dask import connect
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = connect("local:2")
+    yield made
+    made.cluster.close(timeout=20)
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -55,3 +55,11 @@ def bytes_named(text: str | float) -> int:
     if found is None or found[2].lower() not in units or not float(found[1]) > 0:
         raise LinrankError(f"{text!r} is no amount of memory; write it as 2GB, 512MB or 1.5GiB.")
     return int(float(found[1]) * units[found[2].lower()])
+
+
+def size_in_words(n_bytes: int) -> str:
+    """A number of bytes for people."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes} B"

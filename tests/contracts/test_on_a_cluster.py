@@ -1,7 +1,6 @@
 """What every method owes a cluster: the bits of one process on any number of workers, or a reason why not."""
 
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -11,17 +10,11 @@ from linrank.cli import main
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import settings_of
+from linrank.executors.dask import DaskExecutor
+from on_workers import CLOSED_LATER, OnSome
 
-pytest.importorskip("distributed")
-# Sockets and processes of Dask are closed by its own threads, after the tests.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
+pytestmark = [*CLOSED_LATER, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 
-from linrank.executors.dask import DaskExecutor, connect  # noqa: E402
 
 TRAINED = {name: method for name, method in METHODS.items() if not method.variant and method.is_installed}
 
@@ -33,32 +26,11 @@ def runs_there(name):
 
 
 @pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = connect("local:2")
-    yield made
-    made.cluster.close(timeout=20)
-    made.close()
-
-
-@pytest.fixture(scope="module")
 def data(tmp_path_factory):
     made, _ = make_ranking(80, 10, 6, skew=False)
     path = tmp_path_factory.mktemp("cluster") / "train.linrank"
     save_dataset(made, path)
     return made, path
-
-
-class OnSome(DaskExecutor):
-    """As if the cluster had fewer workers."""
-
-    def __init__(self, client, n_workers):
-        super().__init__(client)
-        self.n_workers = n_workers
-
-    def workers(self):
-        return super().workers()[: self.n_workers]
 
 
 def assert_same_bits(make, data, client):

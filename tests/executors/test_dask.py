@@ -5,35 +5,18 @@ import signal
 import subprocess
 import sys
 import threading
-import warnings
 
 import numpy as np
 import pytest
 
 from linrank import LinrankError, ListNet, PairwiseRidge, RankingDataset, RankSVM, make_ranking, save_dataset, scan
 from linrank.errors import DataFormatError
+from linrank.executors.dask import DaskExecutor, Round, connect
+from linrank.executors.local import Threads
+from linrank.objective.placement import PlacedData
+from on_workers import CLOSED_LATER, OnSome
 
-distributed = pytest.importorskip("distributed")
-# Sockets and processes of Dask are closed by its own threads, after the tests.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
-
-from linrank.executors.dask import DaskExecutor, Round, connect  # noqa: E402
-from linrank.executors.local import Threads  # noqa: E402
-from linrank.objective.placement import PlacedData  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = connect("local:2")
-    yield made
-    made.cluster.close(timeout=20)
-    made.close()
+pytestmark = CLOSED_LATER
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +29,6 @@ def data(tmp_path_factory):
 
 def pids(client):
     return client.run(os.getpid)
-
-
-class OnSome(DaskExecutor):
-    """As if the cluster had fewer workers."""
-
-    def __init__(self, client, n_workers):
-        super().__init__(client)
-        self.n_workers = n_workers
-
-    def workers(self):
-        return super().workers()[: self.n_workers]
 
 
 RANKERS = {
@@ -170,21 +142,6 @@ def test_a_damaged_partition_is_named(client, tmp_path):
     save_dataset(RankingDataset.from_arrays(X, made.labels, qid=made.qid), tmp_path / "bad.linrank")
     with pytest.raises(DataFormatError, match=r"bad\.linrank: feature 3 is nan in row 700"):
         RankSVM(executor=DaskExecutor(client)).fit(tmp_path / "bad.linrank")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The same documents as a folder of Parquet files, each of whole queries."""
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    made, _ = make_ranking(200, 15, 6, skew=False)
-    frame = pandas.DataFrame(made.features, columns=list("abcdef")).assign(
-        grade=made.labels, query=made.queries.of_rows()
-    )
-    place = tmp_path_factory.mktemp("parquet")
-    for number, part in frame.groupby(frame["query"] * 5 // 200):
-        part.to_parquet(place / f"part-{number}.parquet")
-    return place
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])

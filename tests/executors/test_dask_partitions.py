@@ -3,42 +3,18 @@
 import os
 import signal
 import threading
-import warnings
 
 import numpy as np
 import pytest
 
 from linrank import RankSVM, make_ranking, scan
 from linrank.errors import DataFormatError
+from linrank.executors.dask import DaskExecutor
+from on_workers import CLOSED_LATER, OnSome
 
-pytest.importorskip("distributed")
 pandas = pytest.importorskip("pandas")
 dd = pytest.importorskip("dask.dataframe")
-# Sockets and processes of Dask are closed by its own threads, after the tests.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
-
-from linrank.executors.dask import DaskExecutor, connect  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = connect("local:2")
-    yield made
-    made.cluster.close(timeout=20)
-    made.close()
-
-
-class OnOne(DaskExecutor):
-    """As if the cluster had one worker."""
-
-    def workers(self):
-        return super().workers()[:1]
+pytestmark = CLOSED_LATER
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +41,11 @@ def test_a_folder_and_a_dask_frame_give_the_same_bits_here_and_on_any_number_of_
     expected = fitted(scan(folders[rows], regroup=rows == "spread"))
     lazy = dd.read_parquet(folders[rows])
     assert lazy.npartitions == 5
-    for data, executor in ((lazy, OnOne(client)), (lazy, DaskExecutor(client)), (folders[rows], DaskExecutor(client))):
+    for data, executor in (
+        (lazy, OnSome(client, 1)),
+        (lazy, DaskExecutor(client)),
+        (folders[rows], DaskExecutor(client)),
+    ):
         np.testing.assert_array_equal(fitted(scan(data, regroup=rows == "spread"), executor), expected)
 
 

@@ -1,26 +1,18 @@
 """The feature path on real Dask workers, and on files: the path of the data in memory, to the last bit."""
 
 import json
-import warnings
 
 import numpy as np
-import pytest
 
 from linrank import feature_path, make_ranking, save_dataset
 from linrank.cli import main
+from linrank.executors.dask import DaskExecutor
+from on_workers import CLOSED_LATER
 
-pytest.importorskip("distributed")
-# Sockets and processes of Dask are closed by its own threads, after the tests.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
-
-from linrank.executors.dask import DaskExecutor, connect  # noqa: E402
+pytestmark = CLOSED_LATER
 
 
-def test_the_path_is_that_of_one_process_and_so_is_the_command_line(tmp_path, monkeypatch, capsys):
+def test_the_path_is_that_of_one_process_and_so_is_the_command_line(client, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     data, _ = make_ranking(120, 10, 8)
     train, vali = data.split(0.7, 0.3)
@@ -28,20 +20,10 @@ def test_the_path_is_that_of_one_process_and_so_is_the_command_line(tmp_path, mo
     save_dataset(vali, "vali.linrank")
     settings = {"eval_set": vali, "n_steps": 6}
     expected = feature_path("train.linrank", **settings)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        client = connect("local:2")
-    try:
-        executor = DaskExecutor(client)
-        path = feature_path("train.linrank", executor=executor, **settings)
-        assert executor.rounds > 10
-        curves = [
-            run(capsys, "--memory", "2GB"),
-            run(capsys, "--dask", client.scheduler.address),
-        ]
-    finally:
-        client.cluster.close(timeout=20)
-        client.close()
+    executor = DaskExecutor(client)
+    path = feature_path("train.linrank", executor=executor, **settings)
+    assert executor.rounds > 10
+    curves = [run(capsys, "--memory", "2GB"), run(capsys, "--dask", client.scheduler.address)]
     for step, other in zip(path.steps, expected.steps, strict=True):
         np.testing.assert_array_equal(step.weights, other.weights)
         np.testing.assert_array_equal(step.held_out, other.held_out)

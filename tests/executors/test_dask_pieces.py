@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -25,30 +24,15 @@ from linrank.cli import main
 from linrank.dataset import stored_dataset
 from linrank.dataset.scaling import choose_scaling, fit_scaling
 from linrank.errors import DataFormatError
+from linrank.executors.dask import DaskExecutor
+from linrank.executors.pieces import Pieces, through
 from linrank.experiments.results import differences
+from on_workers import CLOSED_LATER, OnSome
 
-distributed = pytest.importorskip("distributed")
-# Sockets and processes of Dask are closed by its own threads, after the tests.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
+pytestmark = CLOSED_LATER
 
-from linrank.executors.dask import DaskExecutor, connect  # noqa: E402
-from linrank.executors.pieces import Pieces, through  # noqa: E402
 
 MEASURES = "ndcg@10 map pairwiseaccuracy"
-
-
-@pytest.fixture(scope="module")
-def client():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = connect("local:2")
-    yield made
-    made.cluster.close(timeout=20)
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -63,32 +47,6 @@ def data(tmp_path_factory):
 def many_chunks(monkeypatch):
     # In this process alone: the pieces are cut here.
     monkeypatch.setattr(stored_dataset, "CHUNK_BYTES", 100_000)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Documents as a folder of Parquet files, each of whole queries."""
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    made, _ = make_ranking(200, 15, 6, skew=False)
-    frame = pandas.DataFrame(made.features, columns=list("abcdef")).assign(
-        grade=made.labels, query=made.queries.of_rows()
-    )
-    place = tmp_path_factory.mktemp("parquet")
-    for number, part in frame.groupby(frame["query"] * 5 // 200):
-        part.to_parquet(place / f"part-{number}.parquet")
-    return place
-
-
-class OnSome(DaskExecutor):
-    """As if the cluster had fewer workers."""
-
-    def __init__(self, client, n_workers):
-        super().__init__(client)
-        self.n_workers = n_workers
-
-    def workers(self):
-        return super().workers()[: self.n_workers]
 
 
 @pytest.mark.parametrize("n_workers", [1, 2])

@@ -14,6 +14,7 @@ from linrank.cli.data_arguments import read_complete, reading_options
 from linrank.cli.outputs import ROUNDS, STANDARD, check_files
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
+from linrank.memory import size_in_words
 
 if TYPE_CHECKING:
     from linrank.dataset.stored_dataset import StoredDataset
@@ -141,9 +142,10 @@ def _converted(arguments: Namespace, form: str, options: dict[str, Any]) -> Stor
         stored = scan_converted(arguments.data, memory=arguments.memory, format=form, progress=progress, **options)
     stored.require_labels()
     if not arguments.json:
+        size = size_in_words(Path(stored.source).stat().st_size)
         console().print(
-            f"{arguments.data}: trained on as {stored.source}, {_size(Path(stored.source).stat().st_size)}, which is "
-            "removed at the end. linrank convert makes one that stays."
+            f"{arguments.data}: trained on as {stored.source}, {size}, which is removed at the end. linrank convert "
+            "makes one that stays."
         )
     return stored
 
@@ -225,18 +227,12 @@ def larger_data_in_words(summary: dict[str, Any]) -> str | None:
     """The same for people; None where the data was loaded."""
     if "feature_bytes" not in summary:
         return None
-    words = f"{_size(summary['feature_bytes'])} of features"
+    words = f"{size_in_words(summary['feature_bytes'])} of features"
     words += f", on {counted(summary['workers'], 'worker')}" if "workers" in summary else ", not loaded"
-    words += f", within {_size(summary['memory'])}" if "memory" in summary else ""
+    words += f", within {size_in_words(summary['memory'])}" if "memory" in summary else ""
     words += " each" if {"memory", "workers"} <= set(summary) else ""
     if "rounds" not in summary:
         return words
-    from linrank.executors.dask import size_in_words
-
     sent, received = size_in_words(summary["bytes_sent"]), size_in_words(summary["bytes_received"])
     rounds = counted(summary["rounds"], "round")
     return f"{words}, in {rounds} of {summary['round_seconds']:.2f} s: {sent} out, {received} back"
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:,.2f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.1f} MB"

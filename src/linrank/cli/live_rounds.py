@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console
-from linrank.executors.dask import size_in_words
+from linrank.memory import size_in_words
 
 if TYPE_CHECKING:
     from linrank.executors.dask import DaskExecutor, Round

@@ -12,6 +12,7 @@ from typing import Any, Self
 from linrank.errors import LinrankError, MissingDependencyError
 from linrank.executors.local import Threads
 from linrank.executors.round_log import RoundLog
+from linrank.memory import size_in_words
 
 # A worker that has not been heard of for so long is taken for dead.
 _SILENCE = 60.0
@@ -232,14 +233,6 @@ def wire_bytes(value: object) -> int:
     buffers: list[Any] = []
     head: bytes = pickle.dumps(value, buffer_callback=buffers.append)
     return len(head) + sum(int(buffer.raw().nbytes) for buffer in buffers)
-
-
-def size_in_words(n_bytes: int) -> str:
-    """A number of bytes for people."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= size:
-            return f"{n_bytes / size:.1f} {unit}"
-    return f"{n_bytes} B"
 
 
 async def _remove_silent(dask_scheduler: Any, silence: float) -> None:

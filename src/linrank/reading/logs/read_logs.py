@@ -16,6 +16,7 @@ from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import LinrankError
+from linrank.reading.feature_rows import is_dense
 from linrank.reading.logs.account import LogAccount, Pair
 from linrank.reading.logs.gathering import GatheredLogs, log_files
 from linrank.reading.logs.joining import Joined, join
@@ -167,7 +168,7 @@ def _dataset(gathered: GatheredLogs, joined: Joined, missing: MissingRule) -> tu
     ids = np.empty(len(joined.rows), dtype=object)
     ids[:] = joined.queries
     dataset = RankingDataset.from_arrays(
-        entries if missing == 0 and _is_rather_sparse(entries) else _dense(entries),
+        entries if missing == 0 and not is_dense(None, entries.shape, entries.nnz, entries.dtype) else _dense(entries),
         joined.labels,
         qid=ids,
         feature_names=names,
@@ -188,12 +189,6 @@ def _entries_of(gathered: GatheredLogs, rows: Offsets) -> sparse.csr_array:
     made = sparse.csr_array(all_rows, shape=(len(gathered.docids), len(gathered.features)))[rows]
     made.sort_indices()
     return made
-
-
-def _is_rather_sparse(entries: sparse.csr_array) -> bool:
-    # As for text: where it takes at most half the memory.
-    n_rows, n_features = entries.shape
-    return bool(2 * (12 * entries.nnz + 8 * n_rows) <= 8 * n_rows * n_features)
 
 
 def _dense(entries: sparse.csr_array) -> NDArray[np.float64]:
