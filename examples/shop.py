@@ -61,4 +61,6 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "shop")
+    folder = sys.argv[1] if len(sys.argv) > 1 else "shop"
+    main(folder)
+    print(f"{folder}: products.json, queries.txt, judgments.csv")
