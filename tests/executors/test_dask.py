@@ -19,6 +19,24 @@ from on_workers import CLOSED_LATER, OnSome
 pytestmark = CLOSED_LATER
 
 
+def test_workers_are_counted_whoever_else_asks(client):
+    asked = threading.Event()
+
+    def ask():
+        # As the client itself does now and then: without the workers.
+        while not asked.is_set():
+            client.scheduler_info(n_workers=0)
+
+    other = threading.Thread(target=ask)
+    other.start()
+    try:
+        counts = {len(DaskExecutor(client).workers()) for _ in range(200)}
+    finally:
+        asked.set()
+        other.join()
+    assert counts == {2}
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     made, _ = make_ranking(900, 20, 12, skew=False)

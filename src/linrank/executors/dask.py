@@ -113,10 +113,15 @@ class DaskExecutor:
 
     def workers(self) -> list[str]:
         """The addresses of the workers there are, in order."""
-        found = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        found = self.workers_now()
         if not found:
             raise LinrankError("the cluster has no workers. Start some: dask worker ADDRESS")
         return found
+
+    def workers_now(self) -> list[str]:
+        """The same, where there may be none for a while."""
+        # Not `scheduler_info`: the client refreshes it now and then, without workers, and may do so in between.
+        return sorted(self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"])
 
     def start(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> list[Handle]:
         """One handle a row of arguments, spread evenly over the workers."""

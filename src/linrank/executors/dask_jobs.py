@@ -30,8 +30,7 @@ def as_they_end(
         while waiting or running:
             busy = {home for _, home in running.values()}
             # There may be none for a while, where all died and others take their place.
-            there = executor.client.scheduler_info(n_workers=-1)["workers"]
-            idle = sorted(set(there) - busy)
+            idle = [worker for worker in executor.workers_now() if worker not in busy]
             for worker in idle[: len(waiting)]:
                 job = waiting.pop()
                 begins(job)
