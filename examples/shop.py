@@ -61,6 +61,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    folder = sys.argv[1] if len(sys.argv) > 1 else "shop"
-    main(folder)
-    print(f"{folder}: products.json, queries.txt, judgments.csv")
+    main(sys.argv[1] if len(sys.argv) > 1 else "shop")

@@ -89,9 +89,9 @@ def test_features_of_one_name_in_the_model_have_a_remedy_that_works(target):
 
 @EVERY
 def test_weights_without_a_finite_score_are_refused_before_a_file_is_written(target, tmp_path):
-    weights = np.full(4, engine_class(target).arithmetic.largest)
-    with pytest.raises(LinrankError, match=f"no finite score in {engine_class(target).title}"):
-        export(a_model(weights=weights, scaling=None), target, out=tmp_path / "out")
+    weights = np.full(4, target.arithmetic.largest)
+    with pytest.raises(LinrankError, match=r"the score of row \d is -?(inf|nan) in"):
+        export(a_model(weights=weights, scaling=None), target(), out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -100,10 +100,6 @@ def test_a_weight_that_the_target_cannot_hold_is_refused(target):
     weights = np.array([1e300, 1.0, 0.0, 1.0])
     if target.arithmetic.largest < 1e300:
         with pytest.raises(LinrankError, match=r"'title_bm25' on unscaled values is 5e\+299, which .* cannot hold"):
-            export(a_model(weights=weights), target())
-    elif target.name == "elasticsearch-script":
-        # The weight is a double, and what comes of it must be a float32.
-        with pytest.raises(LinrankError, match="the score of row 1 is inf in script_score"):
             export(a_model(weights=weights), target())
     else:
         export(a_model(weights=weights), target())

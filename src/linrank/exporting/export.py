@@ -133,7 +133,7 @@ def export(
         engine,
         engine.write(ranking),
         ranking,
-        _tested(engine, ranking, rows),
+        TestVectors.of(engine, ranking, rows),
         changes,
         (*engine.notes(ranking), *_said_of_signs(engine, ranking, least)),
         trained,
@@ -185,17 +185,6 @@ def scores_of_data(arithmetic: Arithmetic, title: str, ranking: WeightedSum, dat
             for first in range(0, data.n_documents, step)
         ]
     )
-
-
-def _tested(engine: Engine, ranking: WeightedSum, rows: Any) -> TestVectors:
-    vectors = TestVectors.of(engine, ranking, rows)
-    if not np.isfinite(vectors.scores).all():
-        raise LinrankError(
-            f"the weights, up to {np.abs(ranking.weights).max():g}, are so large that documents of usual values have "
-            f"no finite score in {engine.title}, which computes {engine.arithmetic.says}. Give the features in other "
-            "units, and train again."
-        )
-    return vectors
 
 
 def _rows(ranking: WeightedSum, data: RankingDataset, first: int, last: int) -> Any:
