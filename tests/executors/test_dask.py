@@ -13,6 +13,7 @@ from linrank import LinrankError, ListNet, PairwiseRidge, RankingDataset, RankSV
 from linrank.errors import DataFormatError
 from linrank.executors.dask import DaskExecutor, Round, connect
 from linrank.executors.local import Threads
+from linrank.objective import remote_data
 from linrank.objective.placement import PlacedData
 from on_workers import CLOSED_LATER, OnSome
 
@@ -66,6 +67,18 @@ def test_the_weights_are_those_of_one_process_to_the_last_bit(client, data, name
     np.testing.assert_array_equal(ranker.coef_, expected.coef_)
     assert ranker.objective_ == expected.objective_
     assert ranker.gap_ == expected.gap_
+
+
+@pytest.mark.parametrize("brought", [0, 1 << 26])
+def test_a_start_from_samples_comes_to_the_same_where_it_is_computed_here(client, tmp_path, monkeypatch, brought):
+    monkeypatch.setattr(remote_data, "_BROUGHT", brought)
+    made, _ = make_ranking(2100, 20, 4)
+    save_dataset(made, tmp_path / "large.linrank")
+    rounds = []
+    ranker = RankSVM(C=1e-4, executor=DaskExecutor(client, progress=rounds.append)).fit(tmp_path / "large.linrank")
+    np.testing.assert_array_equal(ranker.coef_, RankSVM(C=1e-4).fit(made).coef_)
+    # Of a part that is brought here the workers are asked no more.
+    assert ("part of shard" in {one.task for one in rounds}) == bool(brought)
 
 
 def test_a_query_that_is_spread_and_sparse_features_come_to_the_same(client, tmp_path, monkeypatch):

@@ -49,6 +49,10 @@ class Cluster(Protocol):
         ...
 
 
+# Bytes of a part that is computed with by the driver.
+_BROUGHT = 1 << 26
+
+
 @dataclass(frozen=True)
 class RemoteColumn:
     """A column of one thing a shard: one handle a group, which stands for a `Kept`."""
@@ -115,9 +119,14 @@ class RemoteData(PlacedData):
                 (handles[number],) = self.cluster.call(_mixed, [(handles[number], local, next(left))])
         return RemoteColumn(handles)
 
-    def part(self, n_documents: int) -> RemoteData:
-        """About so many documents as data of its own, each query weighing as much as what it stands for."""
+    def part(self, n_documents: int) -> PlacedData:
+        """About so many documents as data of its own, each query weighing as much as what it stands for.
+
+        A small part is brought here: a round costs more than computing with it.
+        """
         chosen = self._chosen(n_documents)
+        if self.n_bytes * n_documents <= _BROUGHT * self.n_documents:
+            return self.chosen_part(chosen)
         rows = [row for row in self._rows([chosen]) if any(row[1])]
         counts = [sum(1 for choice in of_group if choice) for _, of_group in rows]
         groups = self.cluster.call(_part, rows)
