@@ -18,7 +18,7 @@ test: $(VENV)/.dev $(VENV)/.browser  ## all tests, the report's in Chromium wher
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetched into .cache: some 270 MB the first time
-	$(BIN)/python -m pytest -p engines.results tests/engines tests/exporting $(WRITE)
+	$(BIN)/python -m pytest -p engines.results tests/engines tests/exporting tests/estimators/test_pyterrier.py $(WRITE)
 
 check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff check .

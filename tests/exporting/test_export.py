@@ -146,6 +146,11 @@ def test_every_setting_is_described(target):
         assert f"    {setting.name} : " in target.__doc__
 
 
+def test_elasticsearchs_plugin_is_given_what_opensearchs_is():
+    # They share the code that reads and computes it, and only OpenSearch's is run in tests.
+    assert export(a_model(), "elasticsearch").content == export(a_model(), "opensearch").content
+
+
 def test_a_model_of_zeros_ranks_nothing():
     with pytest.raises(LinrankError, match="every weight of the model is 0"):
         export(a_model(weights=np.zeros(4)), "json")
