@@ -83,6 +83,20 @@ def test_the_model_is_that_of_the_data_in_memory(run, folder, options):
     assert loaded[2] == on_disk[2]
 
 
+def test_sampled_pairs_are_those_of_memory_where_the_file_is_one_chunk(run, folder, monkeypatch):
+    words = ("--method", "sampled-sgd", "--scaling", "standard", "--set", "steps=2000", "--json")
+    assert run("train.linrank", "loaded.json", *words)[0] == 0
+    weights = {}
+    for chunk_bytes in (5000, 1 << 25):
+        monkeypatch.setattr(stored_dataset, "CHUNK_BYTES", chunk_bytes)
+        code, _, err = run("train.linrank", "on-disk.json", *words, "--memory", "2GB")
+        assert code == 0, err
+        weights[chunk_bytes] = LinearModel.load(folder / "on-disk.json").weights
+    expected = LinearModel.load(folder / "loaded.json").weights
+    np.testing.assert_array_equal(weights[1 << 25], expected)
+    assert (weights[5000] != expected).any()
+
+
 def test_sparse_data_too_and_the_output_says_how(run):
     assert run("sparse.linrank", "loaded.json", "--quiet")[0] == 0
     code, out, _ = run("sparse.linrank", "on-disk.json", "--memory", "500 MB")
@@ -129,7 +143,10 @@ def test_data_in_other_forms_is_converted_for_the_time_of_the_training(run, fold
         ([".", "model.json", "--memory", "2GB"], "holds no file named *.parquet"),
         (["-", "--memory", "2GB"], "standard input is read once"),
         (["train.linrank", "--memory", "2GB", "--method", "adarank"], "--memory: adarank needs all of its data"),
-        (["train.linrank", "--memory", "2GB", "--method", "sampled-sgd"], "since a pair is drawn from anywhere"),
+        (
+            ["train.linrank", "--dask", "local:1", "--method", "sampled-sgd"],
+            "sampled-sgd learns in one process",
+        ),
         (["nowhere.linrank", "--dask", "nowhere://x:1"], "nowhere://x:1: no scheduler of Dask answers there"),
         (["train.linrank", "--dask", "local:none"], "local:none: write local:N"),
         (["train.linrank", "--resume"], "Give --dask"),

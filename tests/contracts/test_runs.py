@@ -50,7 +50,7 @@ def stream(watch):
 def sampled(watch):
     method = SampledPairs(0.1, 100)
     pairs = PairSampler.of(QueriesByLabel.of(DATA), by_query=False)
-    return follow(method, SampledState.new(4, 0), pairs, method.stretches(pairs), watch=watch)
+    return follow(method, SampledState.new(4, 0), pairs, method.stretches(pairs.weight), watch=watch)
 
 
 def boosting(watch):

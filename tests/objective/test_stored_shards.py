@@ -112,13 +112,11 @@ def test_every_method_that_reads_files_trains_the_same_weights_from_one(name, tm
 
 def test_what_needs_all_of_the_data_says_so(tmp_path):
     save_dataset(data_of(), tmp_path / "data.linrank")
-    from linrank import AdaRank, RankSVMCV, RegRankSVM, SampledPairSGD
+    from linrank import AdaRank, RankSVMCV, RegRankSVM
 
     for ranker in (AdaRank(), RegRankSVM()):
         with pytest.raises(LinrankError, match=r"needs all of its data in memory. Load it: linrank\.read"):
             ranker.fit(tmp_path / "data.linrank")
-    with pytest.raises(LinrankError, match=r"in memory, since a pair is drawn from anywhere in it. Load it"):
-        SampledPairSGD().fit(tmp_path / "data.linrank")
     with pytest.raises(LinrankError, match="Pass an eval_set"):
         RankSVMCV().fit(tmp_path / "data.linrank")
     with pytest.raises(LinrankError, match="brings its own labels"):

@@ -127,7 +127,7 @@ def off_the_corner(data):
 def learnt(method, by_label, seed, watch=None):
     sampler = PairSampler.of(by_label, by_query=method.by_query)
     state = SampledState.new(by_label.features.n_features, seed)
-    return follow(method, state, sampler, method.stretches(sampler), watch=watch)
+    return follow(method, state, sampler, method.stretches(sampler.weight), watch=watch)
 
 
 METHODS = [

@@ -67,11 +67,17 @@ def check_larger_data(arguments: Namespace, out: Path) -> None:
     method = METHODS[arguments.method].load()
     if not method.reads_files:
         raise LinrankError(
-            f"{option}: {arguments.method} needs all of its data in memory{method.why_in_memory}. "
-            f"Leave {option} out, or use another method."
+            f"{option}: {arguments.method} needs all of its data in memory. Leave {option} out, or use another method."
         )
     if arguments.dask is None:
         return
+    from linrank.estimators.settings import settings_of
+
+    if "executor" not in settings_of(method):
+        raise LinrankError(
+            f"--dask: {arguments.method} learns in one process, each step from where the last one ended. Give --memory "
+            "in place of --dask, or use another method."
+        )
     check_shared_data(arguments)
     rounds = rounds_file(out)
     if rounds is None:

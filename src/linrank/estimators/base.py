@@ -53,8 +53,6 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Whether documents may have weights."""
     reads_files: bool = False
     """Whether it trains on a `StoredDataset` without loading it."""
-    why_in_memory: str = ""
-    """Why it does not, where that is not plain."""
     history_: tuple[Any, ...]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -256,8 +254,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Data that is read block after block, and checked as it is read."""
         if not self.reads_files or not first:
             raise LinrankError(
-                f"{type(self).__name__} needs all of its data in memory{self.why_in_memory}. "
-                f"Load it: linrank.read({dataset.source!r})"
+                f"{type(self).__name__} needs all of its data in memory. Load it: linrank.read({dataset.source!r})"
             )
         if not self.weighs_documents and dataset.weighs_documents:
             raise LinrankError(f"{type(self).__name__} takes no weights of documents, which {dataset.source} has.")

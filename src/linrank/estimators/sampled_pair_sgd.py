@@ -15,8 +15,10 @@ from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import NO_PAIRS, LinearRanker
 from linrank.estimators.settings import check_choice, check_count, check_positive
 from linrank.estimators.watching import watcher
+from linrank.executors.pieces import Pieces
 from linrank.objective.registry import LOSSES
-from linrank.online.learner import Stretch, follow
+from linrank.online.learner import Learner, Stretch, follow
+from linrank.online.pairs_by_chunk import ChunksOfPairs, PairsByChunk
 from linrank.online.queries_by_label import QueriesByLabel
 from linrank.online.sampled_pairs import PairSampler, SampledPairs, SampledState
 
@@ -33,6 +35,10 @@ class SampledPairSGD(LinearRanker):
     `steps` steps and stops; it need not be at the minimum then. Pairs are drawn by their places: rows in another order
     are another draw.
 
+    Data in a file is read chunk after chunk. Each twentieth of the steps goes through the chunks in a new random order,
+    and draws from each, of its own pairs alone, as many as its share of all pairs. Every pair is as likely as in
+    memory, but they come in another order, so the weights are others; those of a single chunk are the same to the bit.
+
     Parameters
     ----------
     l2 : float
@@ -47,7 +53,7 @@ class SampledPairSGD(LinearRanker):
     learning_rate : float
         A constant rate in place of 1 / (l2 t).
     random_state : int, RandomState or None
-        Seeds the drawing of pairs.
+        Seeds the drawing of pairs, and the order of chunks.
     progress : callable
         Called with a `Stretch` (prints as one line) after each twentieth of the steps.
 
@@ -69,7 +75,7 @@ class SampledPairSGD(LinearRanker):
     """
 
     method = "sampled-sgd"
-    why_in_memory = ", since a pair is drawn from anywhere in it"
+    reads_files = True
 
     l2: float = 0.01
     steps: int = 100_000
@@ -99,9 +105,15 @@ class SampledPairSGD(LinearRanker):
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:  # noqa: ARG002
         method = self._method()
-        pairs = PairSampler.of(QueriesByLabel.of(dataset), by_query=method.by_query)
+        learner: Learner = method
+        pairs: PairSampler | ChunksOfPairs
+        if isinstance(dataset, RankingDataset):
+            pairs = PairSampler.of(QueriesByLabel.of(dataset), by_query=method.by_query)
+        else:
+            (whole,) = Pieces.of(dataset, n_pieces=1)
+            learner, pairs = PairsByChunk(method), ChunksOfPairs.of(whole, by_query=method.by_query)
         state = SampledState.new(dataset.n_features, int(check_random_state(self.random_state).randint(2**31 - 1)))
-        self._learnt(follow(method, state, pairs, method.stretches(pairs), watch=watcher(self.progress)))
+        self._learnt(follow(learner, state, pairs, method.stretches(pairs.weight), watch=watcher(self.progress)))
         if not self.history_:
             warnings.warn(NO_PAIRS, UserWarning, stacklevel=3)
 

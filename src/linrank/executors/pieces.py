@@ -37,14 +37,19 @@ class Piece:
     places: Sequence[Any]
     moves: Any = None
 
-    def chunks(self, order: Iterable[int] | None = None, *, to_train: bool = True) -> Iterator[RankingDataset]:
-        """One chunk after the other; in an order of their numbers, where there is one."""
+    def chunks(
+        self, order: Iterable[int] | None = None, *, to_train: bool = True, features: bool = True
+    ) -> Iterator[RankingDataset]:
+        """One chunk after the other; in an order of their numbers, where there is one.
+
+        Queries that are whole can be had without features, where only judgements are looked at.
+        """
         places = self.places if order is None else [self.places[number] for number in order]
         if isinstance(self.dataset, StoredDataset):
-            return self.dataset.chunks(places, to_train=to_train)
+            return self.dataset.chunks(places, to_train=to_train, features=features)
         if self.moves is None:
             return self.dataset.as_they_stand(places)
-        return self.dataset.chunks(places, to_train=to_train, moves=self.moves)
+        return self.dataset.chunks(places, to_train=to_train, features=features, moves=self.moves)
 
 
 class Pieces:

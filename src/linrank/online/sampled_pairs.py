@@ -109,10 +109,10 @@ class SampledPairs:
         mean = tally.loss / tally.pairs if tally.pairs > 0.0 else 0.0
         return 0.5 * self.l2 * float(weights @ weights) + mean
 
-    def stretches(self, data: PairSampler) -> list[range]:
-        """The turns in twenty parts; none where there is no pair to draw."""
+    def stretches(self, weight: float) -> list[range]:
+        """The turns in twenty parts; none where pairs weigh nothing together, so that there is none to draw."""
         bounds = np.unique(np.linspace(0, self.steps, _LINES + 1).round().astype(np.int64))
-        return [range(*ends) for ends in pairwise(bounds.tolist())] if data.weight > 0.0 else []
+        return [range(*ends) for ends in pairwise(bounds.tolist())] if weight > 0.0 else []
 
 
 @dataclass(eq=False)
