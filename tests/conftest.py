@@ -50,3 +50,8 @@ def real_letor() -> Letor:
 def letor(request) -> Letor:
     """Both, one after the other."""
     return request.getfixturevalue(f"{request.param}_letor")
+
+
+def pytest_collection_modifyitems(items):
+    """The files that take longest begin first: else one process works on them alone at the end."""
+    items.sort(key=lambda item: item.path.name not in ("test_compiled.py", "test_docs.py"))

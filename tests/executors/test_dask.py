@@ -38,6 +38,13 @@ def test_workers_are_counted_whoever_else_asks(client):
     assert counts == {2}
 
 
+def test_other_computations_with_dask_go_on_as_they_did(client):
+    import dask
+
+    assert dask.delayed(os.getpid)().compute(scheduler="synchronous") == os.getpid()
+    assert dask.base.get_scheduler() is None
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     made, _ = make_ranking(900, 20, 12, skew=False)

@@ -169,7 +169,8 @@ class DaskExecutor:
 
         while True:
             try:
-                wait(futures, timeout=GLANCE)
+                with self.client.as_current():
+                    wait(futures, timeout=GLANCE)
             except TooLate:
                 self.remove_silent()
             else:
@@ -258,7 +259,7 @@ def connect(address: str) -> Any:
     kind, _, number = address.partition(":")
     if kind != "local":
         try:
-            return Client(address)
+            return Client(address, set_as_default=False)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0]
             raise LinrankError(
@@ -269,5 +270,7 @@ def connect(address: str) -> Any:
         raise LinrankError(f"{address}: write local:N with the number of worker processes, such as local:2.")
     # One that died comes back when it has started again, which on a busy machine takes longer than Dask waits for it.
     config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
-    # Any port: another cluster of this machine may have the usual one.
-    return Client(LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=":0"))
+    # Any port: another cluster of this machine may have the usual one. And what else is computed with Dask in this
+    # process goes on as it did.
+    cluster = LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=":0")
+    return Client(cluster, set_as_default=False)

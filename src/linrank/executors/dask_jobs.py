@@ -40,7 +40,8 @@ def as_they_end(
                 time.sleep(_MOMENT)
                 continue
             try:
-                done, _ = wait(list(running), timeout=GLANCE, return_when="FIRST_COMPLETED")
+                with executor.client.as_current():
+                    done, _ = wait(list(running), timeout=GLANCE, return_when="FIRST_COMPLETED")
             except TooLate:
                 executor.remove_silent()
                 continue
