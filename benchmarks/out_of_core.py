@@ -122,6 +122,7 @@ def main():
     parser.add_argument("--gigabytes", type=float, default=4.0)
     parser.add_argument("--memory", default="512MB")
     parser.add_argument("--folder", type=Path, help="where to put the files (a temporary folder)")
+    parser.add_argument("--only", choices=("dense", "sparse"), help="one of the two kinds of data")
     parser.add_argument("--run")
     parser.add_argument("--what", default="train")
     given = parser.parse_args()
@@ -129,7 +130,7 @@ def main():
         run(Path(given.run), given.memory, given.what)
         return
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
-        for dense in (True, False):
+        for dense in [kind == "dense" for kind in ("dense", "sparse") if given.only in (None, kind)]:
             path = made(Path(name), given.gigabytes, dense=dense)
             forget(path)
             disk = speed_of_reading(path)
