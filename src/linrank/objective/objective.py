@@ -243,25 +243,43 @@ class EvaluatedPoint:
         share = self._share
         return whole if share == 1.0 else min(whole, max(0.0, self.value - self._dual_at(share)))
 
+    def with_part(self, before: EvaluatedPoint, after: EvaluatedPoint) -> EvaluatedPoint:
+        """A part of the data, which is at these weights `before`, at others, and all else as it is here.
+
+        It has no states: it is for who asks for values, slopes and what they say of the dual.
+        """
+        others = ShardSums(
+            self.loss_value - before.loss_value,
+            {name: value - before.sums[name] for name, value in self.sums.items()},
+            self.loss_gradient - before.loss_gradient,
+        )
+        mixed = EvaluatedPoint(self.objective, after.weights, None, [others, *after.told])
+        mixed.__dict__["along"] = self.along - before.along + after.along
+        return mixed
+
     def lower_bound(self) -> float:
         """A value that the objective never goes below."""
         return self.value - self.gap()
 
     def dual_value(self) -> float:
-        """The dual objective at the best share of the loss's slopes, slopes . scores being the gradient times w."""
+        """The dual objective at the best share of the loss's slopes."""
         return max(self._dual_at(1.0), self._dual_at(self._share))
+
+    @cached_property
+    def along(self) -> float:
+        """The loss's slopes times the scores, which is its gradient times the weights."""
+        return float(self.loss_gradient @ self.weights)
 
     @property
     def _share(self) -> float:
         """How much of the loss's slopes is worth taking in the dual, and leaves its value finite."""
         objective = self.objective
-        best = objective.loss.dual.best(self.loss_value, float(self.loss_gradient @ self.weights))
+        best = objective.loss.dual.best(self.loss_value, self.along)
         return min(best, objective.penalty.room(-objective.C * self.loss_gradient))
 
     def _dual_at(self, share: float) -> float:
         objective = self.objective
-        along, least = float(self.loss_gradient @ self.weights), self.sums.get("least", 0.0)
-        of_loss = objective.loss.dual.at(share, self.loss_value, along, least)
+        of_loss = objective.loss.dual.at(share, self.loss_value, self.along, self.sums.get("least", 0.0))
         return objective.C * of_loss - objective.penalty.conjugate(-share * objective.C * self.loss_gradient)
 
     def toward(self, direction: Vector) -> Line:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
@@ -44,7 +45,7 @@ QueriesOfBlocks: TypeAlias = Sequence[tuple[Vector, Offsets]]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A part of a shard: its queries whose draw is below a number; or, of one that is spread, some of its documents.
+    """A part of a shard: its queries whose draw is in a range; or, of one that is spread, some of its documents.
 
     `scale` is how many times as much the whole is.
     """
@@ -52,12 +53,17 @@ class Choice:
     below: float
     scale: float = 1.0
     n_documents: int | None = None
+    from_: float = 0.0
+
+    def takes(self, draws: Vector) -> NDArray[np.bool_]:
+        """Which queries it takes, by what they have drawn."""
+        return (draws >= self.from_) & (draws < self.below)
 
     def taken(self, queries: QueriesOfBlocks) -> tuple[int, int]:
         """How many queries and documents that is."""
         if self.n_documents is not None:
             return 1, self.n_documents
-        taken = [sizes[draws < self.below] for draws, sizes in queries]
+        taken = [sizes[self.takes(draws)] for draws, sizes in queries]
         return sum(map(len, taken)), sum(int(sizes.sum()) for sizes in taken)
 
     def together(self, queries: QueriesOfBlocks) -> list[list[tuple[int, Offsets]]]:
@@ -69,7 +75,7 @@ class Choice:
         parts: list[list[tuple[int, Offsets]]] = []
         room = 0
         for place, (draws, sizes) in enumerate(queries):
-            chosen = np.flatnonzero(draws < self.below)
+            chosen = np.flatnonzero(self.takes(draws))
             n_documents = int(sizes[chosen].sum())
             if n_documents > room:
                 parts.append([])

@@ -154,21 +154,28 @@ class PlacedData:
             self._idle[ties] = np.flatnonzero(~varies)
         return self._idle[ties]
 
-    def sample(self, n_documents: int, *, thin: bool = True) -> Sample:
+    def sample(self, n_documents: int, *, thin: bool = True, apart: bool = False) -> Sample:
         """The sample of about so many documents: always the same one, made once, and in memory.
 
-        Without `thin` it is views of whole queries, which are where they were.
+        Without `thin` it is views of whole queries, which are where they were. One that is `apart` has other queries,
+        where there are enough.
         """
         n_documents = min(n_documents, self.most_sampled)
-        if (n_documents, thin) not in self._samples:
-            chosen = self._chosen(n_documents, thin=thin)
+        if (n_documents, thin, apart) not in self._samples:
+            chosen = self._chosen(n_documents, thin=thin, apart=apart)
             if thin:
                 parts = self.tell(_blocks_of_part, chosen)
             else:
                 scale = max(one.scale for one in chosen if one)
                 parts = [[(run, scale) for run in runs_below(block, below_of(chosen))] for block in self.blocks]
-            self._samples[n_documents, thin] = Sample([block for part in parts for block in part])
-        return self._samples[n_documents, thin]
+            is_part = all(choice is None or choice.n_documents is None for choice in chosen)
+            self._samples[n_documents, thin, apart] = Sample([block for part in parts for block in part], is_part)
+        return self._samples[n_documents, thin, apart]
+
+    def of_sample(self, sample: Sample) -> PlacedData:
+        """What is in a sample as data of its own, each query weighing as much as in the whole."""
+        shards = [ShardInMemory((PlacedBlock(block),)) for block, _ in sample.blocks]
+        return PlacedData(self.executor, shards, self.n_features)
 
     def part(self, n_documents: int) -> PlacedData:
         """About so many documents as data of its own, each query weighing as much as what it stands for."""
@@ -180,12 +187,13 @@ class PlacedData:
         parts = [part for part in self.tell(_part_of_shard, chosen) if part is not None]
         return PlacedData(self.executor, parts, self.n_features, below_of(chosen))
 
-    def _chosen(self, n_documents: int, *, thin: bool = True) -> Choices:
+    def _chosen(self, n_documents: int, *, thin: bool = True, apart: bool = False) -> Choices:
         share = min(1.0, n_documents / max(1, self.n_documents))
-        return choose(self.sizes, share, self.below, partial(self.tell, _taken), thin=thin)
+        from_ = 0.5 if apart and share < 0.5 else 0.0
+        return choose(self.sizes, share, self.below, partial(self.tell, _taken), thin=thin, from_=from_)
 
     @cached_property
-    def _samples(self) -> dict[tuple[int, bool], Sample]:
+    def _samples(self) -> dict[tuple[int, bool, bool], Sample]:
         return {}
 
 

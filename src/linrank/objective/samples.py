@@ -19,13 +19,26 @@ Choices = Sequence[Choice | None]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A share of the data in memory, as blocks whose loss is multiplied by a number to stand for the whole."""
+    """A share of the data in memory, as blocks whose loss is multiplied by a number to stand for the whole.
+
+    `is_part` says that the blocks are queries as they are in the data, so that their loss is a part of its sum.
+    """
 
     blocks: Sequence[tuple[QueryBlock, float]]
+    is_part: bool
 
     @property
     def n_documents(self) -> int:
         return sum(block.n_documents for block, _ in self.blocks)
+
+    def alone(self) -> Sample:
+        """The same blocks, each standing for itself."""
+        return Sample([(block, 1.0) for block, _ in self.blocks], self.is_part)
+
+    @property
+    def scale(self) -> float:
+        """How many times as much the whole is, where it is a part."""
+        return max((scale for _, scale in self.blocks), default=1.0)
 
 
 def choose(
@@ -35,24 +48,31 @@ def choose(
     taken: Callable[[Choices], Sequence[tuple[int, int]]],
     *,
     thin: bool = True,
+    from_: float = 0.0,
 ) -> Choices:
     """About a share of the documents: whole queries, by their draws, and with `thin` some rows of each spread query.
 
-    All draws are below a number; `taken` says how many queries and documents choices take of each shard.
+    All draws are below a number; `taken` says how many queries and documents choices take of each shard. Queries are
+    taken from a share of that number on, as long as there are enough.
     """
     thinned = [thin and of_shard[0].is_spread for of_shard in sizes]
     whole = [size for of_shard, is_thinned in zip(sizes, thinned, strict=True) if not is_thinned for size in of_shard]
     fewest = min(_FEWEST_QUERIES, sum(size.n_queries for size in whole))
-    wanted = share * below
+    wanted, first = share * below, from_ * below
     while True:
         chosen = [
-            Choice(wanted, n_documents=max(2, round(share * of_shard[0].n_documents)) if is_thinned else None)
+            Choice(
+                first + wanted,
+                n_documents=max(2, round(share * of_shard[0].n_documents)) if is_thinned else None,
+                from_=first,
+            )
             for of_shard, is_thinned in zip(sizes, thinned, strict=True)
         ]
         counts = taken(chosen)
         of_whole = [count for count, is_thinned in zip(counts, thinned, strict=True) if not is_thinned]
         if sum(n_queries for n_queries, _ in of_whole) >= fewest:
             break
+        first = first if first + 2.0 * wanted <= below else 0.0
         wanted = min(2.0 * wanted, below)
     scale = sum(size.n_documents for size in whole) / max(1, sum(n_documents for _, n_documents in of_whole))
     return [

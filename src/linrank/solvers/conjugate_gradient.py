@@ -17,11 +17,20 @@ Preconditioner = Callable[[Vector, Vector], object]
 
 @dataclass(frozen=True, slots=True)
 class NewtonStep:
-    """A direction d with H d ≈ -g; `decrement` estimates g' H⁻¹ g / 2, what the full step would gain."""
+    """A direction d with H d ≈ -g; `decrement` estimates g' H⁻¹ g / 2, what the full step would gain.
+
+    `foretold` is that of the preconditioner alone, g' M⁻¹ g / 2, before any product.
+    """
 
     direction: Vector
     decrement: float
     products: int
+    foretold: float
+
+    @property
+    def trust(self) -> float:
+        """How many times what the preconditioner foretells the decrement may be at a point nearby, twice over."""
+        return 2.0 * max(1.0, self.decrement / self.foretold) if self.foretold > 0.0 else np.inf
 
 
 def newton_step(
@@ -32,8 +41,11 @@ def newton_step(
     enough: float,
     max_products: int,
     journal: Journal,
+    trust: float = np.inf,
 ) -> NewtonStep:
     """Solve H d = -g until the rest is a small share (`forcing`) of what is gained, or the gain is small `enough`.
+
+    Where what the preconditioner foretells, `trust` times, is small enough already, it is taken at its word.
 
     After each step the gain so far is d' H d, and the rest is r' H⁻¹ r; with the preconditioner in place of H this
     estimates the decrement from both parts. A run that is out of time ends after any product: every direction on the
@@ -45,6 +57,9 @@ def newton_step(
     precondition(residual, conditioned)
     descent = conditioned.copy()
     rest = float(residual @ conditioned)
+    foretold = 0.5 * rest
+    if trust * foretold <= enough:
+        return NewtonStep(conditioned, trust * foretold, 0, foretold)
     gained = 0.0
     products = 0
     # In place throughout: with a million features, memory that is new to the process costs more than the arithmetic.
@@ -66,4 +81,4 @@ def newton_step(
             break
         descent *= rest / before
         descent += conditioned
-    return NewtonStep(direction, 0.5 * (gained + rest), products)
+    return NewtonStep(direction, 0.5 * (gained + rest), products, foretold)

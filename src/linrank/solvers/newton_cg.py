@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.placement import PlacedData
 from linrank.objective.samples import Sample
 from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
+from linrank.solvers.dual_of_part import PartOfDual
 from linrank.solvers.line_search import advance
+from linrank.solvers.sampled_hessian import SampledHessian
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
 
@@ -20,8 +22,15 @@ from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penal
 MOST_FEATURES_IN_A_MATRIX = 2000
 # The Hessian of a sample may cost as many multiplications as this many passes over the data, or as nothing to speak of.
 _MOST_PASSES_FOR_A_MATRIX = 10
-_FREE_MULTIPLICATIONS = 2e7
-_RIDGES = (0.0, 1e-12, 1e-8, 1e-4)
+_FREE_MULTIPLICATIONS = 2e8
+# It serves from point to point, as long as conjugate gradients take no more products to gain each further digit.
+_PRODUCTS_A_DIGIT = 4
+# The part of the data from which a better certificate comes: its share, or so many documents a feature; how exactly
+# it is solved, and at most in how many steps.
+_SHARE_OF_A_PART = 0.06
+_LEAST_PART = 20
+_FORCING_OF_A_PART = 0.03
+_STEPS_OF_A_PART = 16
 # Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`.
 _SUSPICIOUS = 1e4
 # A first solution from a sample this many times smaller costs little and is within a few Newton steps of the whole.
@@ -43,7 +52,7 @@ class NewtonCG(Solver):
     max_iterations: int = 100
     max_seconds: float = np.inf
     forcing: float = 0.1
-    sample_share: float = 0.02
+    sample_share: float = 0.05
     max_products: int = 250
 
     def refuses(self, objective: RankingObjective) -> str | None:
@@ -51,14 +60,20 @@ class NewtonCG(Solver):
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         weights = self.start_from_samples(objective, journal) if start is None else start
-        return self.continue_from(objective.start(weights), journal)[0]
+        solution, last = self.continue_from(objective.start(weights), journal)
+        if last.gap() <= self.tolerance * last.value:
+            return solution
+        return solution.certified(self.gap_by_part(last, solution.estimated_gap, journal))
 
-    def continue_from(self, point: EvaluatedPoint, journal: Journal) -> tuple[Solution, EvaluatedPoint]:
+    def continue_from(
+        self, point: EvaluatedPoint, journal: Journal, known: _Known | None = None
+    ) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""
-        sample = self.sample_for(point.objective.data)
-        step = 1.0
+        known = known or _Known.at(point, self.sample_for(point.objective.data))
+        most_products = _PRODUCTS_A_DIGIT * -np.log10(self.forcing)
+        trust, step = np.inf, 1.0
         for _ in range(self.max_iterations):
-            newton = self._newton_step(point, sample, journal)
+            newton = self._newton_step(point, known, journal, trust)
             stop = journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
             if self._gap(point, newton) <= self.tolerance * point.value:
                 farther = self._second_opinion(point, newton)
@@ -72,9 +87,41 @@ class NewtonCG(Solver):
             point, step = advance(point, newton.direction)
             if step == 0.0:
                 return journal.stalled(point, point.gradient, gap=newton.decrement), point
-        newton = self._newton_step(point, sample, journal)
+            trust = newton.trust
+            if known.is_cheap or newton.products > most_products:
+                known, trust = _Known.at(point, known.sample), np.inf
+        newton = self._newton_step(point, known, journal)
         journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
+
+    def gap_by_part(
+        self,
+        point: EvaluatedPoint,
+        decrement: float,
+        journal: Journal,
+        gap: Callable[[PartOfDual, EvaluatedPoint], float] = PartOfDual.gap,
+    ) -> float:
+        """A bound on f - min f for which the pairs of a sample have weights of their own: where they are moved to.
+
+        It costs a few evaluations of the sample. That is another one than the preconditioner's: along what that one
+        does not know well the gradient is longest.
+        """
+        data = point.objective.data
+        documents = max(int(_SHARE_OF_A_PART * data.n_documents), _LEAST_PART * data.n_features)
+        if self.documents_for_a_matrix(data) is None or journal.seconds_left == 0.0:
+            return np.inf
+        sample = data.sample(documents, apart=True)
+        part = PartOfDual.of(point, sample)
+        if part is None:
+            return np.inf
+        start = part.with_tangent()
+        # What is lost by taking a part alone is not had back by solving it more exactly.
+        enough = max(decrement * sample.scale, np.finfo(np.float64).eps * point.value)
+        exact = replace(
+            self, tolerance=enough / point.value, certified=True, forcing=_FORCING_OF_A_PART,
+            max_iterations=_STEPS_OF_A_PART,
+        )  # fmt: skip
+        return gap(part, exact.continue_from(start, journal.part(), _Known.at(start, sample.alone()))[1])
 
     def _gap(self, point: EvaluatedPoint, newton: NewtonStep) -> float:
         return point.gap() if self.certified else newton.decrement
@@ -97,14 +144,15 @@ class NewtonCG(Solver):
         gained = point.value - least
         return (line.point_at(best_step), best_step) if gained > 2.0 * self.tolerance * point.value else None
 
-    def _newton_step(self, point: EvaluatedPoint, sample: Sample | None, journal: Journal) -> NewtonStep:
+    def _newton_step(self, point: EvaluatedPoint, known: _Known, journal: Journal, trust: float = np.inf) -> NewtonStep:
         return newton_step(
             point,
-            _preconditioner(point, sample),
+            known.precondition,
             forcing=self.forcing,
             enough=0.0 if self.certified else self.tolerance * point.value,
             max_products=self.max_products,
             journal=journal,
+            trust=trust,
         )
 
     def sample_for(self, data: PlacedData) -> Sample | None:
@@ -124,37 +172,53 @@ class NewtonCG(Solver):
 
     def start_from_samples(self, objective: RankingObjective, journal: Journal | None = None) -> Vector:
         """The solution of a sample of the data, which itself starts from the solution of a smaller one."""
-        data, journal = objective.data, journal or Journal(max_seconds=self.max_seconds)
-        wanted = data.n_documents // _RUNG
-        if data.n_features > MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
-            return np.zeros(data.n_features)
-        part = data.part(wanted)
-        if part.n_documents > data.n_documents // 2:
-            # A few large queries: no smaller sample of whole queries is to be had.
-            return np.zeros(data.n_features)
+        journal = journal or Journal(max_seconds=self.max_seconds)
+        part = part_to_start_from(objective.data)
+        if part is None:
+            return np.zeros(objective.data.n_features)
         smaller = replace(objective, data=part)
-        # A sample of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
-        loose = replace(self, tolerance=max(self.tolerance, 0.1 * data.n_features / wanted))
+        loose = self.loosened(part)
         start = smaller.at(loose.start_from_samples(smaller, journal))
         return loose.continue_from(start, journal.part())[0].weights
 
+    def loosened(self, part: PlacedData) -> NewtonCG:
+        """As exact as is worth while for a part of the data.
 
-def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditioner:
-    if sample is None:
-        diagonal = point.crude_hessian_diagonal()
-        return lambda residual, out: np.divide(residual, diagonal, out=out)
-    hessian = point.sampled_hessian(sample)
-    # With a unit diagonal, features on different scales do not spoil the factors; a ridge helps where some are copies.
-    scale = 1.0 / np.sqrt(np.diagonal(hessian))
-    hessian *= scale[:, None]
-    hessian *= scale
-    for ridge in _RIDGES:
-        hessian[np.diag_indices_from(hessian)] = 1.0 + ridge
-        try:
-            factor = cho_factor(hessian, check_finite=False)
-        except LinAlgError:
-            continue
-        return lambda residual, out: np.multiply(
-            scale, cho_solve(factor, scale * residual, overwrite_b=True, check_finite=False), out=out
-        )
-    return lambda residual, out: np.multiply(scale * scale, residual, out=out)
+        One of m documents differs from the whole by about n / m: nothing is gained by solving it more exactly.
+        """
+        return replace(self, tolerance=max(self.tolerance, 0.1 * part.n_features / part.n_documents))
+
+
+def part_to_start_from(data: PlacedData) -> PlacedData | None:
+    """A part of the data whose solution is worth having first, if there is one."""
+    wanted = data.n_documents // _RUNG
+    if data.n_features > MOST_FEATURES_IN_A_MATRIX or wanted < max(5000, 20 * data.n_features):
+        return None
+    part = data.part(wanted)
+    # A few large queries: no smaller sample of whole queries is to be had.
+    return part if part.n_documents <= data.n_documents // 2 else None
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of the curvature: the Hessian of a sample, or a diagonal, and what solves with it."""
+
+    sample: Sample | None
+    hessian: SampledHessian | None
+    precondition: Preconditioner
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether it is worth having at every point: a diagonal, and what is exact there and costs next to nothing."""
+        if self.sample is None or self.hessian is None:
+            return True
+        multiplications = self.sample.n_documents * self.hessian.matrix.size
+        return self.sample.scale == 1.0 and multiplications <= _FREE_MULTIPLICATIONS
+
+    @classmethod
+    def at(cls, point: EvaluatedPoint, sample: Sample | None) -> _Known:
+        if sample is None:
+            diagonal = point.crude_hessian_diagonal()
+            return cls(None, None, lambda residual, out: np.divide(residual, diagonal, out=out))
+        hessian = SampledHessian.at(point, sample)
+        return cls(sample, hessian, hessian.inverse(point))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.dual_of_part import ROUNDING, PartOfDual
+from linrank.solvers.newton_cg import NewtonCG, part_to_start_from
 from linrank.solvers.proximal import proximal_solver
 from linrank.solvers.proximal_gradient import ProximalGradient
 from linrank.solvers.proximal_newton import ProximalNewton
@@ -16,9 +17,13 @@ from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_strength, wants_weight_penalty
 
 _FIRST_WIDTH = 1.0
-_SHRINK = 0.25
 _LEAST_WIDTH = 1e-9
-_EXACT = 1e-22
+# A corner is made sharper by as much as the gap asks for, but neither hardly nor all at once.
+_SHRINK_LEAST, _SHRINK_MOST = 0.5, 0.1
+# What the corner's roundness may lose, as a share of the gap that is asked for; the rest is for what is not solved.
+_FOR_ROUNDNESS = 0.5
+# How exactly a rounded corner is solved, as a share of that gap: a certificate shows what is left many times as large.
+_FOR_NEWTON = 0.01
 # The gap of a penalty with corners is a difference of values: it cannot be told below their rounding.
 _EXACT_WITH_CORNERS = 1e-9
 
@@ -28,7 +33,8 @@ class SmoothedNewton(Solver):
     """Minimises a loss with corners, such as the hinge, and a penalty; stops at a duality gap of `tolerance` x f.
 
     The slopes of the rounded hinge, times C, are a feasible point of the dual: max over 0 <= a <= C of
-    sum a - |sum a_ij (x_i - x_j)|² / 2. So every width gives an upper and a lower bound on the least value.
+    sum a - |sum a_ij (x_i - x_j)|² / 2. So every width gives an upper and a lower bound on the least value. How sharp
+    the corner has to be is found on samples of the data.
     """
 
     tolerance: float = 1e-3
@@ -44,30 +50,22 @@ class SmoothedNewton(Solver):
         return reason
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
-        width = _FIRST_WIDTH
-        weights, least = start, np.inf
+        weights, width = start, _FIRST_WIDTH
+        if start is None and objective.weight_penalty.is_smooth:
+            weights, width = self._start_from_samples(objective, journal)
         best: Vector | None = None
-        highest = -np.inf
-        share = 1.0
+        least, highest = np.inf, -np.inf
         while width >= _LEAST_WIDTH:
-            # No more exact than the corner's roundness is worth, and than is asked for in the end.
-            newton = self._inner(objective, max(0.02 * share, 0.2 * self.tolerance))
-            smooth = objective.with_loss(objective.loss.smoothed(width))  # type: ignore[attr-defined]
-            if weights is None and isinstance(newton, NewtonCG):
-                weights = newton.start_from_samples(smooth, journal)
-            solved, point = newton.continue_from(smooth.start(weights), journal.part())
-            upper, lower = _bounds(point)
-            if upper - max(highest, lower) <= self.tolerance * upper:
-                # The last corner is solved to the end, so that the answer does not depend on the way here.
-                polish = self._inner(objective, _EXACT)
-                solved, point = polish.continue_from(point, journal.part())
-                upper, lower = _bounds(point)
+            inner = self._inner(objective)
+            solved, point = inner.continue_from(_rounded(objective, width).start(weights), journal.part())
             weights = solved.weights
+            upper, lower = _sharp_value(point), _sharp_dual(point)
+            if isinstance(inner, NewtonCG) and upper - max(highest, lower) > self.tolerance * upper:
+                lower = max(lower, upper - inner.gap_by_part(point, solved.estimated_gap, journal, _sharp_gap))
             highest = max(highest, lower)
             if best is None or upper < least:
                 best, least = weights, upper
             gap = max(0.0, least - highest)
-            share = gap / least if least > 0.0 else 0.0
             stop = journal.note(
                 best, least, solved.gradient_norm, gap=gap, certified_gap=gap, inner=solved.inner_iterations, step=width
             )
@@ -75,23 +73,65 @@ class SmoothedNewton(Solver):
                 return journal.solution("the duality gap is below the tolerance", converged=True)
             if stop:
                 return journal.solution(stop)
-            width *= _SHRINK
+            width = self._sharper(width, gap, least)
         return journal.solution("the hinge's corner cannot be made sharper in float64")
 
-    def _inner(self, objective: RankingObjective, tolerance: float) -> NewtonCG | ProximalNewton | ProximalGradient:
-        """What minimises the rounded loss with the objective's penalty, to a certified gap."""
+    def _start_from_samples(self, objective: RankingObjective, journal: Journal) -> tuple[Vector, float]:
+        """The solution of a sample of the data and how sharp its corner is, from those of a smaller sample."""
+        part = part_to_start_from(objective.data)
+        if part is None:
+            return np.zeros(objective.data.n_features), _FIRST_WIDTH
+        smaller = replace(objective, data=part)
+        weights, width = self._start_from_samples(smaller, journal)
+        newton = NewtonCG(_FOR_NEWTON * self.tolerance, max_iterations=self.max_iterations).loosened(part)
+        while True:
+            solved, point = newton.continue_from(_rounded(smaller, width).at(weights), journal.part())
+            weights = solved.weights
+            upper, gap = _sharp_value(point), _lost_by_roundness(point)
+            if gap <= _FOR_ROUNDNESS * self.tolerance * upper or width <= _LEAST_WIDTH or journal.seconds_left == 0.0:
+                return weights, width
+            width = self._sharper(width, gap, upper)
+
+    def _sharper(self, width: float, gap: float, value: float) -> float:
+        """The next width: what a corner loses is about as the square of it."""
+        share = np.sqrt(_FOR_ROUNDNESS * self.tolerance * value / gap) if gap > 0.0 else 0.0
+        return width * float(np.clip(share, _SHRINK_MOST, _SHRINK_LEAST))
+
+    def _inner(self, objective: RankingObjective) -> NewtonCG | ProximalNewton | ProximalGradient:
+        """What minimises the rounded loss with the objective's penalty."""
         if objective.weight_penalty.is_smooth:
-            return NewtonCG(tolerance, certified=True, max_iterations=self.max_iterations)
-        return proximal_solver(objective)(max(tolerance, _EXACT_WITH_CORNERS))
+            return NewtonCG(_FOR_NEWTON * self.tolerance, max_iterations=self.max_iterations)
+        return proximal_solver(objective)(max(0.2 * self.tolerance, _EXACT_WITH_CORNERS))
 
 
-def _bounds(point: EvaluatedPoint) -> tuple[float, float]:
-    """The objective with its corners at the point, and the dual's value at the point that its slopes make.
+def _rounded(objective: RankingObjective, width: float) -> RankingObjective:
+    return objective.with_loss(objective.loss.smoothed(width))  # type: ignore[attr-defined]
 
-    The dual of a loss with corners is linear along its slopes: as much of them is taken as keeps the penalty's finite.
-    """
+
+def _sharp_value(point: EvaluatedPoint) -> float:
+    """The objective with the loss's corner, at a point of the rounded one."""
+    return point.objective.penalty.value(point.weights) + point.objective.C * point.sums["sharp"]
+
+
+def _sharp_dual(point: EvaluatedPoint) -> float:
+    """Its dual at the rounded loss's slopes, or at as much of them as the penalty allows."""
     C, penalty = point.objective.C, point.objective.penalty
-    upper = penalty.value(point.weights) + C * point.sums["sharp"]
     slopes = -C * point.loss_gradient
     share = min(1.0, penalty.room(slopes))
-    return upper, C * share * point.sums["sharp_dual"] - penalty.conjugate(share * slopes)
+    return C * share * point.sums["sharp_dual"] - penalty.conjugate(share * slopes)
+
+
+def _lost_by_roundness(point: EvaluatedPoint) -> float:
+    """The gap of the loss with its corner where the rounded one of a width d is at its minimum.
+
+    It is C d times the sum of t (1 - t) over the pairs in the corner, t being the sizes of their slopes. By the formula
+    of the rounded loss that is what it lacks of the sharp one, twice, less the sum of all slopes' sizes times d.
+    """
+    sums, width = point.sums, point.objective.loss.width  # type: ignore[attr-defined]
+    return point.objective.C * max(0.0, 2.0 * (sums["sharp"] - point.loss_value) - float(width) * sums["sharp_dual"])
+
+
+def _sharp_gap(part: PartOfDual, moved: EvaluatedPoint) -> float:
+    """The bound on f - min f of the loss with its corner that other weights of a part give."""
+    value = _sharp_value(part.point)
+    return value - _sharp_dual(part.mixed(moved)) + ROUNDING * abs(value)

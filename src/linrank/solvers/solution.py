@@ -60,9 +60,8 @@ Watch: TypeAlias = Callable[[Any, Vector], object]
 class Solution:
     """The weights found, and how good they are known to be.
 
-    `certified_gap` is a bound on f(weights) - min f that holds without any assumption: a duality gap. For the smooth
-    losses it is half the squared length of the gradient, since f minus w.w / 2 is convex. `estimated_gap` is what the
-    solver went by, such as the Newton decrement. Both are in the units of f.
+    `certified_gap` is a bound on f(weights) - min f that holds without any assumption: a duality gap. `estimated_gap`
+    is what the solver went by, such as the Newton decrement. Both are in the units of f.
     """
 
     weights: Vector
@@ -90,6 +89,13 @@ class Solution:
             certified_gap=line.certified_gap,
             estimated_gap=line.gap * abs(line.value),
         )
+
+    def certified(self, gap: float) -> Self:
+        """The same run, with a bound on f - min f at its end that is known to be no more than this."""
+        if not gap < self.certified_gap:
+            return self
+        last = replace(self.history[-1], certified_gap=gap)
+        return replace(self, certified_gap=gap, history=(*self.history[:-1], last))
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"

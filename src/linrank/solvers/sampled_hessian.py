@@ -1,0 +1,51 @@
+"""The loss's Hessian of a sample of the data as a matrix, and what is solved with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from linrank.objective.objective import EvaluatedPoint
+from linrank.objective.penalties import L2
+from linrank.objective.samples import Sample
+from linrank.solvers.conjugate_gradient import Preconditioner
+
+_RIDGES = (0.0, 1e-12, 1e-8, 1e-4)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledHessian:
+    """That of the loss, times C, without the penalty."""
+
+    matrix: NDArray[np.float64]
+
+    @classmethod
+    def at(cls, point: EvaluatedPoint, sample: Sample) -> SampledHessian:
+        return cls(point.with_penalty(L2(0.0)).sampled_hessian(sample))
+
+    def inverse(self, point: EvaluatedPoint) -> Preconditioner:
+        """What solves with it and the penalty's curvature at a point."""
+        hessian = self.matrix.copy()
+        hessian[np.diag_indices_from(hessian)] += point.objective.penalty.curvature(point.weights)
+        return _inverse(hessian)
+
+
+def _inverse(hessian: NDArray[np.float64]) -> Preconditioner:
+    """What solves with a matrix, which is written over."""
+    # With a unit diagonal, features on different scales do not spoil the factors; a ridge helps where some are copies.
+    scale = 1.0 / np.sqrt(np.diagonal(hessian))
+    hessian *= scale[:, None]
+    hessian *= scale
+    for ridge in _RIDGES:
+        hessian[np.diag_indices_from(hessian)] = 1.0 + ridge
+        try:
+            factor = cho_factor(hessian, check_finite=False)
+        except LinAlgError:
+            continue
+        return lambda residual, out: np.multiply(
+            scale, cho_solve(factor, scale * residual, overwrite_b=True, check_finite=False), out=out
+        )
+    return lambda residual, out: np.multiply(scale * scale, residual, out=out)
