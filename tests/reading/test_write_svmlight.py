@@ -141,6 +141,29 @@ def test_query_ids_that_text_cannot_hold_are_refused(qid, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+LETTERS = [*map(chr, range(0x180)), "\u2028", "\ufeff", "\u3000", "\U0001f600", "\ud800", "qid:", "#", ":", "q" * 600]
+WORDS = st.lists(st.sampled_from(LETTERS), max_size=4).map("".join)
+
+
+@given(ids=st.lists(WORDS, min_size=2, max_size=2), comments=st.lists(WORDS, min_size=2, max_size=2))
+def test_query_ids_and_comments_are_refused_or_read_back(ids, comments, tmp_path):
+    path = tmp_path / "data.txt"
+    path.unlink(missing_ok=True)
+    qid = np.empty(2, dtype=object)
+    qid[:] = ids
+    try:
+        data = RankingDataset.from_arrays(np.ones((2, 1)), [0, 1], qid=qid, comments=comments)
+        write_svmlight(path, data)
+    except LinrankError:
+        assert not path.exists()
+        return
+    again = read(path)
+    assert again.queries.ids.astype(str).tolist() == data.queries.ids.astype(str).tolist()
+    # The blanks and marks around a comment are no part of it.
+    around = "".join(map(chr, range(33)))
+    assert list(again.comments or ["", ""]) == [comment.strip(around) for comment in data.comments]
+
+
 @given(scores=hnp.arrays("float64", st.integers(0, 5), elements=st.floats(allow_nan=False)))
 def test_scores_read_back_to_the_same_bits(scores, tmp_path):
     write_scores(tmp_path / "scores", scores)
@@ -150,8 +173,8 @@ def test_scores_read_back_to_the_same_bits(scores, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\nx\n", "scores:2: 'x' is not a number"),
-        ("1\n\n", "scores:2: '' is not a number"),
+        ("1\nx\n", "scores:2: the score is 'x', not a number"),
+        ("1\n\n", "scores:2: the score is '', not a number"),
         ("nan\n2\n", "scores:1: the score is NaN"),
         ("1\n", "has 1 scores, but the data has 2 documents"),
     ],

@@ -11,6 +11,17 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, for_kernels, offsets_from_sizes
 from linrank.compiled import kernel
+from linrank.errors import LinrankError
+
+
+def encoded_text(text: str, what: str) -> bytes:
+    """A text as UTF-8; half of a pair of surrogates, which Python's texts may hold, is no letter of any."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise LinrankError(
+            f"{what} {text[:80]!r} is no text: no file can hold it. Replace what is no letter."
+        ) from None
 
 
 class TextColumn(Sequence[str]):
@@ -24,7 +35,7 @@ class TextColumn(Sequence[str]):
 
     @classmethod
     def from_texts(cls, texts: Iterable[object]) -> TextColumn:
-        encoded = [str(text).encode() for text in texts]
+        encoded = [encoded_text(str(text), "the text") for text in texts]
         letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         return cls(letters, offsets_from_sizes(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))))
 

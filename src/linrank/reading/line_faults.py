@@ -50,7 +50,7 @@ def _faults(words: list[bytes], rules: LineRules, expects_qid: bool | None) -> I
             if has_qid:
                 yield f"{shown(word)} is a second qid; a document belongs to one query. Remove one of them."
             has_qid = True
-            yield from _qid_faults(text)
+            yield from qid_faults(text)
         else:
             yield from _id_faults(key, word, rules)
             number = int(key)
@@ -89,7 +89,8 @@ def _fault_without_colon(word: bytes) -> str:
     return f"{shown(word)} has no colon; after the label come qid:id and feature:value. Write it so or remove it."
 
 
-def _qid_faults(text: bytes) -> Iterator[str]:
+def qid_faults(text: bytes) -> Iterator[str]:
+    """What is wrong with a query id, if anything."""
     if not text:
         yield "the qid is empty; every document belongs to a query. Write its id right after qid:, without a blank."
     if _CONTROL.search(text):

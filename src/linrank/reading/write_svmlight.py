@@ -16,10 +16,11 @@ from linrank.arrays import for_kernels
 from linrank.compiled import kernel
 from linrank.dataset.features import DenseFeatures, Features, SparseFeatures, as_features
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.text_column import TextColumn
+from linrank.dataset.text_column import TextColumn, encoded_text
 from linrank.errors import LinrankError
 from linrank.files import replacing
 from linrank.reading.decimals import fives_rounded_up
+from linrank.reading.line_faults import qid_faults
 from linrank.reading.number_writer import LONGEST_NUMBER, write_number, write_whole
 from linrank.threads import number_of_threads
 
@@ -93,10 +94,12 @@ def _in_order(lines: Callable[[_Piece], memoryview], pieces: Iterator[_Piece]) -
 def _written_ids(dataset: RankingDataset) -> TextColumn:
     ids = [str(query) for query in dataset.queries.ids.tolist()]
     for query in ids:
-        if not query or any(letter.isspace() or letter == "#" for letter in query):
-            raise LinrankError(
-                f"the query id {query!r} cannot be written as svmlight text, where a blank or # ends it. Rename it."
-            )
+        ends = not query or any(letter.isspace() or letter == "#" for letter in query)
+        fault = "a blank or # ends it. Rename it." if ends else None
+        # Nor what the reader refuses.
+        fault = fault or next(qid_faults(encoded_text(query, "the query id")), None)
+        if fault is not None:
+            raise LinrankError(f"the query id {query[:80]!r} cannot be written as svmlight text: {fault}")
     made = TextColumn.from_texts(ids)
     return TextColumn(for_kernels(made.letters), made.starts)
 
@@ -116,6 +119,9 @@ def _written_comments(dataset: RankingDataset) -> TextColumn:
     if len(ends):
         row = int(np.searchsorted(comments.starts, first + ends[0], side="right")) - 1
         raise LinrankError(f"the comment of row {row} has more than one line; text has one line a document.")
+    if len(nuls := np.flatnonzero(letters == 0)):
+        row = int(np.searchsorted(comments.starts, first + nuls[0], side="right")) - 1
+        raise LinrankError(f"the comment of row {row} holds a NUL byte, which text does not. Remove it.")
     return TextColumn(for_kernels(comments.letters), for_kernels(comments.starts))
 
 
