@@ -46,3 +46,11 @@ def test_letor_data_is_counted_right(letor, name):
     summary, known = train.describe(), letor.known[name]
     assert (summary.n_queries, summary.n_documents) == (known.n_queries, known.n_documents)
     assert (summary.n_features, summary.n_pairs) == (known.n_features, known.n_pairs)
+
+
+def test_no_rows_and_the_oddest_numbers_are_described():
+    none = RankingDataset.from_arrays(np.empty((0, 2)), np.empty(0), qid=np.empty(0)).describe()
+    assert (none.n_documents, none.repeated_rows.repeated) == (0, 0)
+    odd = np.array([[5e-324, np.inf], [1.0, -np.inf], [np.inf, 1e308], [5e-324, np.inf]])
+    found = RankingDataset.from_arrays(odd, [0, 1, 2, 0], qid=[1, 1, 1, 1]).describe()
+    assert (found.n_documents, found.n_pairs, found.repeated_documents) == (4, 5, None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
-from linrank.reading import table_sources
+from linrank.reading import csv_tables, table_sources
 from linrank.reading.read import read
 from linrank.reading.tables import from_table, read_arrow, read_csv, read_parquet
 
@@ -561,7 +561,7 @@ def test_what_counts_as_missing_in_a_column_of_numbers(csv, absent):
 
 
 def test_a_column_that_starts_with_whole_numbers_may_go_on_with_others(csv, monkeypatch):
-    monkeypatch.setattr(table_sources, "_CSV_BLOCK_BYTES", 64)
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 64)
     lines = "".join(f"1,q{row},{row},true,\n" for row in range(200))
     data = read_csv(csv(f"label,qid,a,b,c\n{lines}0,q,0.5,false,2.5\n"), missing=0)
     assert data.features[-1].tolist() == [0.5, 0.0, 2.5]
@@ -587,11 +587,11 @@ def test_a_column_that_starts_with_whole_numbers_may_go_on_with_others(csv, monk
         ("label,qid,a\n1,1,2\n\n1,,2\n", 4, r"the qid column 'qid' has no value"),
         (b"label,qid,a\n1,\xff,2\n", 2, r"column 'qid' CSV conversion error to string: invalid UTF8 data\. Mend"),
         ("label,qid,a\n1,1,2\n0,1,2\n0,1,\n", None, r"feature 'a' has no value \(NaN\) in row 2"),
-        ("label,qid,a\ninf,1,2\n", None, r"the label in row 0 is inf; labels are finite numbers"),
+        ("label,qid,a\ninf,1,2\n", 2, r"column 'label' holds a number that is infinite"),
     ],
 )
 def test_errors_in_csv_name_the_line(csv, monkeypatch, text, line, message, block):
-    monkeypatch.setattr(table_sources, "_CSV_BLOCK_BYTES", block)
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", block)
     path = csv(text)
     with pytest.raises(DataFormatError, match=message) as error:
         read_csv(path)
@@ -600,7 +600,7 @@ def test_errors_in_csv_name_the_line(csv, monkeypatch, text, line, message, bloc
 
 
 def test_a_column_that_starts_with_true_and_false_cannot_go_on_with_numbers(csv, monkeypatch):
-    monkeypatch.setattr(table_sources, "_CSV_BLOCK_BYTES", 64)
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 64)
     with pytest.raises(
         DataFormatError, match=r"csv:42: column 'a' holds '0\.5', which is neither true nor false\. Mend"
     ):

@@ -92,13 +92,15 @@ def _repeats(dataset: RankingDataset, rows: Offsets, firsts: Offsets, docids: li
 
 def _row_prints(X: Any) -> Vector:
     """A number for each row, the same for rows that are equal: a random projection."""
+    if X.shape[0] == 0:
+        return np.empty(0)
     rng = np.random.default_rng(0)
     weights, of_missing = rng.standard_normal((2, int(X.shape[1])))
     # Divided by the columns' sizes, or a large column would drown the others in rounding.
     filled, missing = _without_nan(X)
     most, least = (_row(extreme) for extreme in (filled.max(axis=0), filled.min(axis=0)))
     sizes = np.maximum(most, -least)
-    prints = scores_of(filled, weights / np.where((sizes > 0) & np.isfinite(sizes), sizes, 1.0))
+    prints = scores_of(filled, weights / np.where((sizes > 1e-300) & np.isfinite(sizes), sizes, 1.0))
     return prints if missing is None else prints + scores_of(missing, of_missing)
 
 

@@ -64,14 +64,14 @@ class DatasetSummary:
         return record
 
 
+# Sums over columns and rows are only compared with one another: one that leaves float64 does no harm.
+@np.errstate(over="ignore", invalid="ignore")
 def summarise(dataset: RankingDataset) -> DatasetSummary:
     """Count queries, documents, preference pairs, levels, and the features that cannot help a linear ranker."""
     pairs = count_pairs(dataset) if dataset.is_judged else np.zeros(dataset.n_queries, dtype=np.int64)
     sizes = dataset.queries.sizes
     names = np.asarray(dataset.names)
-    # Sums over a column are only compared with one another: one that leaves float64 does no harm.
-    with np.errstate(over="ignore", invalid="ignore"):
-        columns = _describe_columns(dataset)
+    columns = _describe_columns(dataset)
     missing = {str(names[j]): int(columns.missing[j]) for j in np.flatnonzero(columns.missing)}
     levels, counts = np.unique(dataset.labels if dataset.is_judged else np.empty(0), return_counts=True)
     # Constant columns are reported as constant, not as repeats of one another.

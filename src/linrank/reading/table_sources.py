@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,6 @@ from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
 # So that a batch of a hundred columns, turned into rows, stays in cache, and one of many thousands is not large.
 _ROWS_AT_A_TIME = 1 << 14
 _VALUES_AT_A_TIME = 1 << 21
-# Rows of a CSV file do not cross blocks: the widest row there may be.
-_CSV_BLOCK_BYTES = 1 << 24
 # Pages and dictionaries of Parquet have a megabyte or little more, as they are usually written.
 _PARQUET_COLUMN_BYTES = 3 << 20
 _FORMS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV", "table": "a table"}
@@ -85,7 +82,7 @@ def table_source(table: Any) -> TableSource:
     if ("pyarrow", "Table") in kinds or ("pyarrow", "RecordBatch") in kinds:
         return _arrow_source(table)
     if hasattr(table, "__arrow_c_stream__"):
-        return _arrow_source(_pyarrow("Reading this table").table(table))
+        return _arrow_source(require_pyarrow("Reading this table").table(table))
     raise LinrankError(
         f"a {type(table).__name__} is not a table; pass a pandas or polars DataFrame or an Arrow table, "
         "or use RankingDataset.from_arrays for arrays."
@@ -161,12 +158,12 @@ def _polars_column(series: Any) -> Column:
 
 def _arrow_source(table: Any) -> TableSource:
     def batches(columns: Sequence[int]) -> Batches:
-        return _arrow_batches(table, columns)
+        return arrow_batches(table, columns)
 
     return TableSource(list(table.schema.names), _arrow_types(table.schema), batches)
 
 
-def _arrow_batches(table: Any, columns: Sequence[int], *, empty_is_missing: bool = False) -> Batches:
+def arrow_batches(table: Any, columns: Sequence[int], *, empty_is_missing: bool = False) -> Batches:
     step = _rows_at_a_time(columns)
     for start in range(0, table.num_rows, step):
         rows = table.slice(start, step)
@@ -219,6 +216,7 @@ def parquet_source(path: Path, row_groups: Sequence[int] | None = None, first_ro
     def batches(columns: Sequence[int]) -> Batches:
         wanted = [names[column] for column in columns]
         for batch in file.iter_batches(_rows_at_a_time(columns), groups, columns=wanted):
+            batch.validate(full=True)
             # By name: they come in the file's order, and a name may bring along those that go on after a dot.
             yield [_arrow_column(batch.column(name)) for name in wanted]
 
@@ -230,13 +228,14 @@ def parquet_source(path: Path, row_groups: Sequence[int] | None = None, first_ro
 
 
 def _held_bytes(metadata: Any) -> int:
-    """What pyarrow holds of a Parquet file while it reads: of every column a page, twice, and the dictionary."""
+    """What pyarrow holds of a Parquet file while it reads, at most: of every column a page, twice, and the dictionary.
+
+    By the row groups alone: asked for a column's part of a damaged file, pyarrow ends the process.
+    """
     groups = map(metadata.row_group, range(metadata.num_row_groups))
-    return max((sum(map(_column_bytes, map(group.column, range(group.num_columns)))) for group in groups), default=0)
-
-
-def _column_bytes(chunk: Any) -> int:
-    return int(min(chunk.total_compressed_size + chunk.total_uncompressed_size, _PARQUET_COLUMN_BYTES))
+    return max(
+        (min(2 * group.total_byte_size, group.num_columns * _PARQUET_COLUMN_BYTES) for group in groups), default=0
+    )
 
 
 def parquet_table(path: Path, row_groups: Sequence[int], columns: Sequence[str]) -> Any:
@@ -246,7 +245,7 @@ def parquet_table(path: Path, row_groups: Sequence[int], columns: Sequence[str])
 
 def parquet_file(path: Path) -> Any:
     """A Parquet file, opened."""
-    _pyarrow("Reading Parquet")
+    require_pyarrow("Reading Parquet")
     from pyarrow import parquet
 
     # Else a whole row group is held in memory, compressed, beside the rows made of it.
@@ -254,100 +253,27 @@ def parquet_file(path: Path) -> Any:
 
 
 def arrow_file_source(path: Path) -> TableSource:
-    """An Arrow IPC file, which is also Feather version 2, mapped into memory, one of its batches at a time."""
-    pa = _pyarrow("Reading Arrow files")
-    schema = pa.ipc.open_file(pa.memory_map(str(path))).schema
+    """An Arrow IPC file, which is also Feather version 2, of which one batch at a time is read, and checked in full.
+
+    It is not mapped into memory: what was checked could change, or go, under whoever computes with it.
+    """
+    pa = require_pyarrow("Reading Arrow files")
+    with pa.OSFile(str(path)) as file:
+        schema = pa.ipc.open_file(file).schema
 
     def batches(columns: Sequence[int]) -> Batches:
         # Other columns are not even decompressed; these come in the file's order.
         wanted = pa.ipc.IpcReadOptions(included_fields=sorted(columns))
         places = [sorted(columns).index(column) for column in columns]
-        number = 0
-        # What was read of a map counts as memory until it is closed: each batch has its own.
-        while number < (file := pa.ipc.open_file(pa.memory_map(str(path)), options=wanted)).num_record_batches:
-            yield from _arrow_batches(file.get_batch(number), places)
-            number += 1
+        with pa.OSFile(str(path)) as held:
+            file = pa.ipc.open_file(held, options=wanted)
+            for number in range(file.num_record_batches):
+                rows = file.get_batch(number)
+                # Arrow follows the offsets and codes of a batch without looking where they lead.
+                rows.validate(full=True)
+                yield from arrow_batches(rows, places)
 
     return TableSource(list(schema.names), _arrow_types(schema), batches, _error_in_file(path))
-
-
-def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> TableSource:
-    """A CSV file with a row of names: `texts` are columns of text, all others of numbers, or of true and false."""
-    pa = _pyarrow("Reading CSV")
-    from pyarrow import csv
-
-    parse = csv.ParseOptions(delimiter=delimiter)
-    # One thread: only then do pyarrow's errors say the row.
-    read = csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES)
-
-    def error(message: str, row: int | None = None) -> DataFormatError:
-        line = None if row is None else _line_of_row(path, delimiter, row)
-        return DataFormatError(str(path), line, message)
-
-    with _naming_rows(error, []), csv.open_csv(path, read, parse) as reader:
-        schema = reader.schema
-    if len(schema.names) == 1:
-        problem = f"no {delimiter!r} in {schema.names[0]!r}. Say what separates the fields, such as delimiter=';'."
-        raise error(problem, -1)
-    text = ColumnType(None, "text")
-    number, truth = ColumnType(np.dtype(np.float64), "number"), ColumnType(np.dtype(bool), "boolean")
-    types = [text if field.name in texts else truth if field.type == pa.bool_() else number for field in schema]
-    arrow_types = {text: pa.string(), number: pa.float64(), truth: pa.bool_()}
-
-    def batches(columns: Sequence[int]) -> Batches:
-        wanted = {schema.names[column]: arrow_types[types[column]] for column in columns}
-        convert = csv.ConvertOptions(column_types=wanted, include_columns=list(wanted))
-        with _naming_rows(error, schema.names), csv.open_csv(path, read, parse, convert) as reader:
-            for batch in reader:
-                yield from _arrow_batches(batch, range(len(wanted)), empty_is_missing=True)
-
-    return TableSource(list(schema.names), types, batches, error, _as_written)
-
-
-def _as_written(ids: NDArray[Any]) -> NDArray[Any]:
-    """The ids as whole numbers, if all are written as Python would write such a number of 64 bits."""
-    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", str(text)) for text in ids.tolist()):
-        return ids.astype(np.int64)
-    return ids
-
-
-@contextmanager
-def _naming_rows(error: ErrorMaker, names: Sequence[str]) -> Iterator[None]:
-    """Turn what pyarrow says about a row of a CSV file into an error that names line and column."""
-    try:
-        yield
-    except ValueError as said:
-        found = re.match(r"(?:In CSV column #(\d+): )?(?:CSV parse error: )?Row #(\d+): (.*)", str(said), re.DOTALL)
-        if found is None or isinstance(said, LinrankError):
-            raise
-        column = f"column {names[int(found[1])]!r} " if found[1] else ""
-        problem = re.sub(
-            r"CSV conversion error to (\w+): invalid value ('.*')",
-            lambda of: f"holds {of[2]}, which is {'neither true nor false' if of[1] == 'bool' else 'no number'}",
-            found[3],
-        )
-        # pyarrow counts from 1, and the row of names too.
-        raise error(
-            f"{column}{problem}. Mend it, or choose the columns with features=[…] and docid=….", int(found[2]) - 2
-        ) from None
-
-
-def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
-    """The line where a row of a CSV file starts: blank lines are no rows, and a quoted value may hold several."""
-    import csv
-    import io
-
-    with io.TextIOWrapper(_pyarrow("Reading CSV").input_stream(str(path)), "utf-8", "replace", newline="") as text:
-        rows = csv.reader(text, delimiter=delimiter)
-        # The row of names comes before row 0.
-        line, passed = 1, -1
-        for fields in rows:
-            if fields:
-                if passed == row:
-                    return line
-                passed += 1
-            line = rows.line_num + 1
-    return None
 
 
 def _error_in_file(path: Path, first_row: int = 0) -> ErrorMaker:
@@ -380,10 +306,10 @@ def naming_file(path: str | os.PathLike[str], form: str) -> Iterator[None]:
 
 def release_memory() -> None:
     """Give back what pyarrow holds for batches to come."""
-    _pyarrow("Reading tables").default_memory_pool().release_unused()
+    require_pyarrow("Reading tables").default_memory_pool().release_unused()
 
 
-def _pyarrow(purpose: str) -> Any:
+def require_pyarrow(purpose: str) -> Any:
     try:
         import pyarrow as pa
     except ImportError:

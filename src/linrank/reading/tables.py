@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
 from linrank.reading.column_roles import ColumnRoles, IfThere
+from linrank.reading.csv_tables import csv_source
 from linrank.reading.gathered_columns import gather
 from linrank.reading.table_sources import (
     TableSource,
     arrow_file_source,
-    csv_source,
     naming_file,
     parquet_source,
     table_source,
