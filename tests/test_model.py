@@ -141,10 +141,10 @@ def test_the_fingerprint_tells_data_apart():
     assert renamed.fingerprint() != data.fingerprint()
 
 
-def damaged(change):
+def damaged(change, old="", new=""):
     def apply(document):
         change(document)
-        return json.dumps(document)
+        return json.dumps(document).replace(old, new, 1)
 
     return apply
 
@@ -160,6 +160,9 @@ DAMAGE = {
     "NaN": lambda document: json.dumps(document).replace(str(document["weights"][0]), "NaN"),
     "infinity": lambda document: json.dumps(document).replace(str(document["weights"][0]), "1e999"),
     "too deep": lambda document: "[" * 100_000,
+    "too deep within": lambda document: json.dumps(document)[:-1] + ', "more": ' + "[" * 990 + "]" * 990 + "}",
+    "too deep for its checksum": damaged(lambda d: d.update(training={"x": "@"}), '"@"', "[" * 900 + "]" * 900),
+    "a key twice": lambda document: json.dumps(document)[:-1] + ', "weights": [1, 2]}',
 }
 
 
@@ -177,6 +180,13 @@ def test_a_damaged_file_is_refused(name, tmp_path):
     [
         ({"feature_names": ["a"]}, "2 weights, but 1 feature names"),
         ({"feature_names": ["a", 7]}, "must be text"),
+        ({"feature_names": ["a", "a"]}, "two features are called 'a'"),
+        ({"feature_names": ["a", "\ud800"]}, "half of a pair of surrogates"),
+        ({"schema_version": True}, "has schema version True; this linrank reads 1"),
+        ({"schema_version": 1.0}, "has schema version 1.0; this linrank reads 1"),
+        ({"weights": [1.0, 10**400]}, "finite numbers"),
+        ({"weights": [1.0, -(10**308) * 18 // 10]}, "finite numbers"),
+        ({"missing": 10**400}, "is no rule"),
         ({"weights": [1.0, True]}, "finite numbers"),
         ({"weights": [1.0, "x"]}, "finite numbers"),
         ({"missing": "mean"}, "missing='mean' is no rule"),

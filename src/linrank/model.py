@@ -21,7 +21,7 @@ from linrank.dataset.queries import Queries
 from linrank.errors import DataFormatError, LinrankError
 from linrank.loaded import is_a, is_sparse
 from linrank.named_weights import NamedWeights
-from linrank.strict_json import strict_json
+from linrank.strict_json import finite, strict_json
 
 FORMAT = "linrank-model"
 SCHEMA_VERSION = 1
@@ -296,7 +296,7 @@ def _from_document(source: str, document: Any) -> LinearModel:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise wrong(f'is not a model: it lacks "format": "{FORMAT}". Use a file written by linrank.')
     version = document.get("schema_version")
-    if version != SCHEMA_VERSION:
+    if type(version) is not int or version != SCHEMA_VERSION:
         raise wrong(
             f"has schema version {version!r}; this linrank reads {SCHEMA_VERSION}. Use a linrank that wrote it."
         )
@@ -308,13 +308,16 @@ def _from_document(source: str, document: Any) -> LinearModel:
     content = {name: document[name] for name in fields if name != "checksum"}
     try:
         checksum = _checksum(content)
-    except ValueError as error:
-        raise wrong(f"holds a number that is none: {error}. Train the model again, or restore the file.") from None
+    except (ValueError, RecursionError) as error:
+        raise wrong(f"holds what no model does: {error}. Train the model again, or restore the file.") from None
     if checksum != document["checksum"]:
         raise wrong("was changed after it was written: its checksum does not fit. Train again, or restore the file.")
     names = document["feature_names"]
     if not all(isinstance(name, str) for name in names):
-        raise wrong("feature names must be text.")
+        raise wrong("feature names must be text. Train the model again, or restore the file.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise wrong(f"two features are called {twice!r}. Train the model again, or restore the file.")
     try:
         return LinearModel(
             _numbers(document["weights"]),
@@ -333,11 +336,10 @@ def _from_document(source: str, document: Any) -> LinearModel:
 
 
 def _numbers(values: Any) -> Vector:
-    if not isinstance(values, list) or not all(
-        isinstance(value, float | int) and not isinstance(value, bool) and abs(value) < 1.8e308 for value in values
-    ):
+    numbers = [finite(value) for value in values] if isinstance(values, list) else [None]
+    if None in numbers:
         raise LinrankError("weights and scales must be lists of finite numbers.")
-    return np.asarray(values, dtype=np.float64)
+    return np.asarray(numbers, dtype=np.float64)
 
 
 def _scaling(record: dict[str, Any] | None, n_features: int) -> Scaling | None:

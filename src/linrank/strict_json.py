@@ -7,12 +7,20 @@ import math
 import re
 from typing import Any
 
+# Of letters beyond the first 65536 JSON writes two such halves; one alone cannot be written to any file or terminal.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _WRITTEN = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def strict_json(text: str) -> Any:
     """What a text holds; a ValueError or a RecursionError says why it holds nothing."""
-    return json.loads(text, object_pairs_hook=object_of, parse_constant=_refuse_constant)
+    value = json.loads(text, object_pairs_hook=object_of, parse_constant=_refuse_constant)
+    if _SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("it holds half of a pair of surrogates, which is no letter") from None
+    return value
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,12 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from linrank.cli.outputs import STANDARD
-from linrank.errors import LinrankError
+from linrank.errors import DataFormatError, LinrankError
 
 
 def place_to_read(given: str) -> str:
     """Where something that is read once, from its start to its end, is read from."""
     return "/dev/stdin" if given == STANDARD else given
+
+
+def lines_of(given: str, holds: str) -> list[str]:
+    """The lines of a small text; `holds` says what is on each."""
+    try:
+        return Path(place_to_read(given)).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise DataFormatError(given, None, f"cannot be read: {error.strerror}. Check the path.") from None
+    except UnicodeDecodeError:
+        raise DataFormatError(given, None, f"is no text. Name a file with lines of {holds}.") from None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_complete
-from linrank.cli.inputs import place_to_read
+from linrank.cli.inputs import lines_of
 from linrank.cli.larger_data import add_larger_data_options, check_shared_data, cluster_of, read_to_train
 from linrank.cli.methods import add_scaling_option
 from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
@@ -16,9 +16,11 @@ from linrank.cli.train import of_data, without_endings
 from linrank.cli.wanted import add_wanted_options, files_of, wanted_settings
 from linrank.drawing import require_matplotlib
 from linrank.errors import DataFormatError, LinrankError, naming
+from linrank.strict_json import finite_from_text
 
 if TYPE_CHECKING:
-    from linrank.dataset.ranking_dataset import RankingDataset
+    from collections.abc import Sequence
+
     from linrank.experiments.feature_path import FeaturePath, FeatureStep
 
 
@@ -103,7 +105,7 @@ def run(arguments: Namespace) -> None:
             dataset,
             None,
             max_features=arguments.max_features,
-            costs=_costs(arguments.costs, dataset),
+            costs=None if arguments.costs is None else read_costs(arguments.costs, dataset.names),
             relaxed=not arguments.shrunk,
             measure=arguments.measure,
             n_steps=arguments.steps,
@@ -171,22 +173,17 @@ def _record(path: FeaturePath, chosen: FeatureStep) -> dict[str, Any]:
     }
 
 
-def _costs(file: str | None, dataset: RankingDataset) -> list[float] | None:
-    if file is None:
-        return None
-    costs = dict.fromkeys(dataset.names, 1.0)
-    try:
-        lines = Path(place_to_read(file)).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DataFormatError(file, None, f"cannot be read: {error.strerror}. Check the path.") from None
-    for number, line in enumerate(lines, start=1):
+def read_costs(file: str, names: Sequence[str]) -> list[float]:
+    """The cost of each feature, 1 where the file does not name it."""
+    costs = dict.fromkeys(names, 1.0)
+    for number, line in enumerate(lines_of(file, "a feature and its cost"), start=1):
         words = line.split()
         if not words:
             continue
         if len(words) != 2 or words[0] not in costs:
             raise DataFormatError(file, number, f"{line[:40]!r} is not a feature of the data and its cost.")
-        try:
-            costs[words[0]] = float(words[1])
-        except ValueError:
-            raise DataFormatError(file, number, f"{words[1]!r} is not a number; a cost is one, such as 1.5.") from None
+        cost = finite_from_text(words[1])
+        if cost is None:
+            raise DataFormatError(file, number, f"{words[1][:40]!r} is not a number; a cost is one, such as 1.5.")
+        costs[words[0]] = cost
     return list(costs.values())

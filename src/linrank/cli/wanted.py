@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linrank.cli.inputs import place_to_read
+from linrank.cli.inputs import lines_of, place_to_read
 from linrank.errors import DataFormatError, LinrankError
+from linrank.strict_json import finite_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,14 +65,8 @@ def said_of(arguments: Namespace) -> str | None:
 
 def read_bounds(file: str, names: Sequence[str]) -> dict[str, Any]:
     """The bounds of each feature that a file names."""
-    try:
-        lines = Path(place_to_read(file)).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DataFormatError(file, None, f"cannot be read: {error.strerror}. Check the path.") from None
-    except UnicodeDecodeError:
-        raise DataFormatError(file, None, "is no text. Name a file with lines of 'feature +' and the like.") from None
     bounds: dict[str, Any] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(file, "'feature +' and the like"), start=1):
         words = line.split("#")[0].split()
         if not words:
             continue
@@ -100,7 +94,7 @@ def read_bounds(file: str, names: Sequence[str]) -> dict[str, Any]:
 def _bound(file: str, number: int, word: str) -> float | None:
     if word in _NO_BOUND:
         return None
-    try:
-        return float(word)
-    except ValueError:
-        raise DataFormatError(file, number, f"{word!r} is no bound; use a number, or * for none.") from None
+    bound = finite_from_text(word)
+    if bound is None:
+        raise DataFormatError(file, number, f"{word[:40]!r} is no bound; use a number, or * for none.")
+    return bound

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from numbers import Real
 from typing import Literal, TypeAlias
 
@@ -18,7 +18,8 @@ def check_missing_rule(rule: MissingRule) -> None:
     if isinstance(rule, str):
         known = rule in ("error", "keep", "query_min")
     else:
-        known = isinstance(rule, Real) and not isinstance(rule, bool | np.bool_) and math.isfinite(rule)
+        # Compared, not converted: a whole number may be too large for a float.
+        known = isinstance(rule, Real) and not isinstance(rule, bool | np.bool_) and abs(rule) <= sys.float_info.max
     if not known:
         raise LinrankError(f'missing={rule!r} is no rule; use "error", "keep" (NaN), "query_min", or a finite number.')
 

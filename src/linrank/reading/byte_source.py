@@ -6,17 +6,21 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
+from linrank.errors import DataFormatError, MissingDependencyError
 
 # A row of five million features. Whatever is longer is hardly a line of text.
 LONGEST_LINE = 64 << 20
-# Small, because all that a decompressor makes of one piece is held in memory, and may be a thousand times as long.
-_COMPRESSED_PIECE = 1 << 16
+_BUFFER_BYTES = 1 << 16
+_LINES_BYTES = 1 << 20
+# Small, because all that a decompressor makes of one piece is held in memory: zstd makes 128 KB of four bytes.
+_COMPRESSED_PIECE = 1 << 11
+# Text becomes a tenth, numbers that repeat a hundredth. What unpacks to more than this was made to fill a memory.
+_MOST_TIMES_AS_LONG = 500
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -95,6 +99,22 @@ class ByteSource:
             size += 1
         return buffer, size
 
+    def lines(self, remedy: str, progress: Callable[[int, int | None], None] | None = None) -> Iterator[bytes]:
+        """The lines, one after the other, without their ends; `remedy` says what to do about one without an end."""
+        buffer = bytearray(_LINES_BYTES)
+        while True:
+            try:
+                buffer, size = self.read_lines(buffer)
+            except LongLineError:
+                raise DataFormatError(
+                    self.name, None, f"has a line of more than {LONGEST_LINE >> 20} MB. {remedy}"
+                ) from None
+            if not size:
+                return
+            if progress is not None:
+                progress(self.bytes_done, self.bytes_total)
+            yield from bytes(memoryview(buffer)[: size - 1]).split(b"\n")
+
     def _fill(self, room: memoryview) -> int:
         size = 0
         while size < len(room):
@@ -136,13 +156,16 @@ class _Decompressing(io.RawIOBase):
         self._decompressor: Any = None
         self._compressed = b""
         self._ready = memoryview(b"")
+        self._n_compressed = self._n_made = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, room: Any, /) -> int:
         while not self._ready:
-            self._compressed = self._compressed or self._file.read(_COMPRESSED_PIECE)
+            if not self._compressed:
+                self._compressed = self._file.read(_COMPRESSED_PIECE)
+                self._n_compressed += len(self._compressed)
             if not self._compressed:
                 if self._decompressor is not None:
                     raise DataFormatError(
@@ -165,6 +188,14 @@ class _Decompressing(io.RawIOBase):
             raise DataFormatError(
                 self._name, None, f"the {self._form} file is damaged ({error}). Copy or download it again."
             ) from error
+        self._n_made += len(self._ready)
+        if self._n_made > max(LONGEST_LINE, _MOST_TIMES_AS_LONG * self._n_compressed):
+            raise DataFormatError(
+                self._name,
+                None,
+                f"the {self._form} file unpacks to more than {_MOST_TIMES_AS_LONG} times its size, as no data does. "
+                "Unpack it yourself, if it is meant to.",
+            )
         self._compressed = b""
         if self._decompressor.eof:
             # Some writers of gzip fill the last block with zeros.
@@ -175,7 +206,7 @@ class _Decompressing(io.RawIOBase):
 def _decompressing(
     name: str, file: io.BufferedReader, form: str, new_decompressor: Callable[[], Any]
 ) -> io.BufferedReader:
-    return io.BufferedReader(_Decompressing(name, file, form, new_decompressor), _COMPRESSED_PIECE)
+    return io.BufferedReader(_Decompressing(name, file, form, new_decompressor), _BUFFER_BYTES)
 
 
 def _zstd_decompressor() -> Callable[[], Any]:
@@ -183,16 +214,16 @@ def _zstd_decompressor() -> Callable[[], Any]:
         import zstandard
     except ImportError:
         raise MissingDependencyError("zstandard", "zstd", "Reading a zstd file") from None
-    # The largest window that `zstd --long=31` makes.
+    # The largest window that `zstd --long=31` makes; no more of it is used than is unpacked.
     return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj
 
 
 def _opened(name: str) -> io.BufferedReader:
     try:
-        return Path(name).open("rb")
+        return Path(name).open("rb", buffering=_BUFFER_BYTES)
     except FileNotFoundError:
-        raise LinrankError(f"{name}: there is no such file. Check the path.") from None
+        raise DataFormatError(name, None, "there is no such file. Check the path.") from None
     except IsADirectoryError:
-        raise LinrankError(f"{name}: this is a folder. Name one file in it.") from None
+        raise DataFormatError(name, None, "this is a folder. Name one file in it.") from None
     except OSError as error:
-        raise LinrankError(f"{name}: the file cannot be opened ({error.strerror}).") from error
+        raise DataFormatError(name, None, f"the file cannot be opened ({error.strerror}).") from error

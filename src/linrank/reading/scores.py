@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.errors import DataFormatError
 from linrank.files import replacing
+from linrank.strict_json import finite_from_text
+
+# As we write what left the range of float64: it has a place in an order.
+_INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
 def read_scores(path: str | os.PathLike[str], n_documents: int | None = None) -> Vector:
@@ -27,15 +32,14 @@ def read_scores(path: str | os.PathLike[str], n_documents: int | None = None) ->
         )
     scores = np.empty(len(lines))
     for number, line in enumerate(lines, start=1):
-        try:
-            scores[number - 1] = float(line)
-        except ValueError:
-            shown = line[:40].decode(errors="replace")
+        word = line.strip().decode(errors="replace")
+        score = _INFINITE.get(word) if word in _INFINITE else finite_from_text(word)
+        if score is None:
+            wrong = "NaN, which has no place in an order" if word.lower() == "nan" else f"{word[:40]!r}, not a number"
             raise DataFormatError(
-                source, number, f"{shown!r} is not a number; a score file has one number a line."
-            ) from None
-        if np.isnan(scores[number - 1]):
-            raise DataFormatError(source, number, "the score is NaN, which has no place in an order. Mend the scorer.")
+                source, number, f"the score is {wrong}; a score file has one number a line. Mend the scorer."
+            )
+        scores[number - 1] = score
     return scores
 
 

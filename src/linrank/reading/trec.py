@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import re
 import warnings
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,11 +18,15 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
+from linrank.reading.byte_source import ByteSource
 from linrank.reading.missing import fill_missing
+from linrank.strict_json import finite_from_text
 
 PathLike: TypeAlias = str | os.PathLike[str]
 # For each query its documents, in the order of the file, each with its label or score.
 ByDocument: TypeAlias = dict[str, dict[str, float]]
+# What a line's fields hold for its document, or what to raise with a message.
+_Value: TypeAlias = Callable[[list[str], Callable[[str], DataFormatError]], float]
 
 _QRELS = "a line of qrels is: qid 0 docid label"
 _RUN = "a line of a run is: qid Q0 docid rank score tag"
@@ -33,7 +35,7 @@ _RUN = "a line of a run is: qid Q0 docid rank score tag"
 def read_qrels(path: PathLike) -> ByDocument:
     """Read judgements, `qid 0 docid label` a line: `{qid: {docid: label}}`, as ir_measures and pytrec_eval take them.
 
-    Labels are any finite numbers. The file may be compressed by gzip.
+    Labels are any finite numbers. The file may be compressed by gzip or zstd.
     """
 
     def label(fields: list[str], refuse: Callable[[str], DataFormatError]) -> float:
@@ -45,12 +47,12 @@ def read_qrels(path: PathLike) -> ByDocument:
 def read_run(path: PathLike) -> ByDocument:
     """Read a run, `qid Q0 docid rank score tag` a line: `{qid: {docid: score}}`.
 
-    As in trec_eval the score decides, and the rank does not matter. The file may be compressed by gzip.
+    As in trec_eval the score decides, and the rank does not matter. The file may be compressed by gzip or zstd.
     """
 
     def score(fields: list[str], refuse: Callable[[str], DataFormatError]) -> float:
-        if not fields[3].removeprefix("-").isdecimal():
-            raise refuse(f"the rank {fields[3]!r} is not a whole number; {_RUN}. Check the order of the fields.")
+        if not re.fullmatch(r"-?[0-9]+", fields[3]):
+            raise refuse(f"the rank {fields[3][:40]!r} is not a whole number; {_RUN}. Check the order of the fields.")
         return _number(fields[4], "score", _RUN, refuse)
 
     return _read(path, 6, _RUN, score)
@@ -194,57 +196,42 @@ def write_run(path: PathLike, dataset: RankingDataset, scores: Any, tag: str = "
                 file.write(f"{qid} Q0 {docid} {rank} {score!r} {tag}\n")
 
 
-def _read(
-    path: PathLike, n_fields: int, form: str, value: Callable[[list[str], Callable[[str], DataFormatError]], float]
-) -> ByDocument:
+def _read(path: PathLike, n_fields: int, form: str, value: _Value) -> ByDocument:
     source = os.fspath(path)
     read: ByDocument = {}
-    for number, line in _lines(source):
-
-        def refuse(message: str, number: int = number) -> DataFormatError:
-            return DataFormatError(source, number, message)
-
-        try:
-            # White space as ASCII has it: an id may hold any other.
-            fields = [field.decode() for field in line.split()]
-        except UnicodeDecodeError:
-            raise refuse(f"{line[:40]!r} is not UTF-8 text. Convert the file to UTF-8.") from None
-        if not fields:
-            continue
-        if len(fields) != n_fields:
-            raise refuse(f"{len(fields)} fields instead of {n_fields}; {form}. Ids cannot hold spaces.")
-        qid, docid = fields[0], fields[2]
-        documents = read.setdefault(qid, {})
-        if docid in documents:
-            raise refuse(f"document {docid!r} was given before for query {qid!r}; each is given once. Drop one line.")
-        documents[docid] = value(fields, refuse)
+    with ByteSource(source, form="a TREC file") as opened:
+        for number, line in enumerate(opened.lines(f"Check the file; {form}."), start=1):
+            _read_line(
+                read, line, n_fields, form, value, lambda message, at=number: DataFormatError(source, at, message)
+            )
     if not read:
         raise DataFormatError(source, None, f"is empty; {form}. Check the path.")
     return read
 
 
-def _lines(source: str) -> Iterator[tuple[int, bytes]]:
+def _read_line(
+    read: ByDocument, line: bytes, n_fields: int, form: str, value: _Value, refuse: Callable[[str], DataFormatError]
+) -> None:
     try:
-        with Path(source).open("rb") as file:
-            # Looked at and left there: a pipe cannot be read again.
-            compressed = file.peek(2)[:2] == b"\x1f\x8b"
-            lines: Iterable[bytes] = gzip.GzipFile(fileobj=file) if compressed else file
-            for number, line in enumerate(lines, start=1):
-                yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataFormatError(source, None, f"is not whole: {error}. Copy or download it again.") from None
-    except OSError as error:
-        raise DataFormatError(source, None, f"cannot be read: {error.strerror}. Check the path.") from None
+        # White space as ASCII has it: an id may hold any other.
+        fields = [field.decode() for field in line.split()]
+    except UnicodeDecodeError:
+        raise refuse(f"{line[:40]!r} is not UTF-8 text. Convert the file to UTF-8.") from None
+    if not fields:
+        return
+    if len(fields) != n_fields:
+        raise refuse(f"{len(fields)} fields instead of {n_fields}; {form}. Ids cannot hold spaces.")
+    qid, docid = fields[0], fields[2]
+    documents = read.setdefault(qid, {})
+    if docid in documents:
+        raise refuse(f"document {docid!r} was given before for query {qid!r}; each is given once. Drop one line.")
+    documents[docid] = value(fields, refuse)
 
 
 def _number(text: str, what: str, form: str, refuse: Callable[[str], DataFormatError]) -> float:
-    try:
-        # Python's own numbers may hold underscores; those of the file may not.
-        number = float(text) if "_" not in text else math.nan
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise refuse(f"the {what} {text!r} is not a finite number; {form}. Mend or drop the line.")
+    number = finite_from_text(text)
+    if number is None:
+        raise refuse(f"the {what} {text[:40]!r} is not a finite number; {form}. Mend or drop the line.")
     return number
 
 

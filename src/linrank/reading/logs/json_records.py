@@ -9,11 +9,11 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from linrank.errors import DataFormatError
-from linrank.reading.byte_source import LONGEST_LINE, ByteSource, LongLineError
+from linrank.reading.byte_source import ByteSource
 from linrank.reading.logs.form import LogFault
 from linrank.strict_json import object_of
 
-_CHUNK_BYTES = 1 << 20
+_LONG_LINE = "Write one response or hit a line."
 
 
 class Record(NamedTuple):
@@ -40,7 +40,7 @@ def read_records(
     with ByteSource(name, form="JSON") as source:
         lines = (
             (number, line)
-            for number, line in enumerate(_lines(source, progress), start=1)
+            for number, line in enumerate(source.lines(_LONG_LINE, progress), start=1)
             if line and not line.isspace()
         )
         first = list(islice(lines, 1))
@@ -57,7 +57,7 @@ def read_text(path: str | os.PathLike[str], form: str) -> str:
     """All of a file's text, which is UTF-8, plain, gzip or zstd."""
     name = os.fspath(path)
     with ByteSource(name, form=form) as source:
-        return "\n".join(_decoded(name, number, line) for number, line in enumerate(_lines(source, None), start=1))
+        return "\n".join(_decoded(name, number, line) for number, line in enumerate(source.lines(_LONG_LINE), start=1))
 
 
 def parse_json(name: str, text: str) -> Any:
@@ -69,22 +69,6 @@ def refuse_repeated_keys(value: object) -> None:
     """Refuse an object with a key that is there twice."""
     if isinstance(value, RepeatedKeys):
         raise LogFault(f"the key {value.key!r} is there twice in one object; each is there once. Drop one.")
-
-
-def _lines(source: ByteSource, progress: Callable[[int, int | None], None] | None) -> Iterator[bytes]:
-    buffer = bytearray(_CHUNK_BYTES)
-    while True:
-        try:
-            buffer, size = source.read_lines(buffer)
-        except LongLineError:
-            raise DataFormatError(
-                source.name, None, f"has a line of more than {LONGEST_LINE >> 20} MB. Write one response or hit a line."
-            ) from None
-        if not size:
-            return
-        if progress is not None:
-            progress(source.bytes_done, source.bytes_total)
-        yield from bytes(memoryview(buffer)[: size - 1]).split(b"\n")
 
 
 def _documents(name: str, lines: Iterator[tuple[int, bytes]]) -> Iterator[Record]:
