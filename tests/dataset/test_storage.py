@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import struct
 import uuid
@@ -18,6 +19,7 @@ from linrank.dataset.features import as_features
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.section_writer import SectionWriter
 from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
+from linrank.dataset.storage_layout import read_layout
 from linrank.errors import DataFormatError, LinrankError
 from strategies import datasets
 
@@ -209,18 +211,49 @@ def memory_map_under(array):
 
 
 @pytest.mark.parametrize("features", [None, SPARSE], ids=["dense", "sparse"])
-def test_every_array_is_a_view_of_the_file_that_may_be_written_to(path, features):
+def test_features_are_views_of_the_file_and_all_arrays_may_be_written_to(path, features):
     save_dataset(small(features), path)
     data = open_dataset(path)
-    arrays = [data.labels, data.document_weights, data.query_weights, data.queries.starts, data.queries.order]
-    arrays += [data.queries.ids, data.comments.letters, data.comments.starts]
     held = data.features
-    arrays += [held.data, held.indices, held.indptr] if data.is_sparse else [held]
-    for array in arrays:
+    mapped = [data.comments.letters, held.data if data.is_sparse else held]
+    read = [data.labels, data.document_weights, data.query_weights, data.queries.starts, data.queries.order]
+    read += [data.queries.ids, data.comments.starts, *([held.indices, held.indptr] if data.is_sparse else [])]
+    for array in (*mapped, *read):
         assert type(array) is np.ndarray
-        assert memory_map_under(array).mode == "c"
         assert array.flags.writeable
         assert array.flags.aligned
+    assert all(memory_map_under(array).mode == "c" for array in mapped)
+    assert not any(memory_map_under(array) for array in read)
+
+
+def test_a_file_that_is_changed_in_its_place_leads_nowhere(path):
+    """Kernels follow columns and starts without looking: those that were checked, not those that are there now."""
+    save_dataset(small(SPARSE), path)
+    data = open_dataset(path)
+    expected = data.features.toarray()
+    with path.open("r+b") as file:
+        layout = read_layout(file, str(path))
+        for name in ("columns", "row_starts", "query_starts", "order", "comment_starts"):
+            file.seek(layout.sections[name].offset)
+            file.write(b"\x7f" * layout.sections[name].n_bytes)
+    assert data.features.toarray().tolist() == expected.tolist()
+    assert len(list(data.comments)) == data.n_documents
+    with pytest.raises(DataFormatError, match="damaged"):
+        open_dataset(path)
+
+
+def test_a_file_that_is_cut_short_between_its_header_and_its_arrays_is_refused(path, monkeypatch):
+    for array in ("labels", "values", "row_starts"):
+        save_dataset(small(SPARSE), path)
+
+        def read_then_cut(file, source, array=array):
+            layout = read_layout(file, source)
+            os.truncate(path, layout.sections[array].offset)
+            return layout
+
+        monkeypatch.setattr(storage, "read_layout", read_then_cut)
+        with pytest.raises(DataFormatError, match="cut short while it was read"):
+            open_dataset(path)
 
 
 @pytest.mark.parametrize("features", [None, SPARSE], ids=["dense", "sparse"])

@@ -1,4 +1,4 @@
-"""The on-disk form: one file whose arrays are mapped into memory, so that opening it reads next to nothing."""
+"""The on-disk form: one file whose features are mapped into memory, so that opening it reads little."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.section_writer import SectionWriter
 from linrank.dataset.storage_checks import problem_of_arrays
-from linrank.dataset.storage_layout import Layout, Section, read_layout
+from linrank.dataset.storage_layout import Layout, read_layout
+from linrank.dataset.stored_arrays import fill
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room, is_justified, unjustified
@@ -25,6 +26,9 @@ from linrank.files import replacing
 
 _BYTES_AT_A_TIME = 1 << 23
 _LARGEST_INT32 = 2**31 - 1
+# Arrays in which any bytes are as good as others. Those that say where another number is are read, once, before they
+# are checked: in a map they could change under the loops that follow them.
+_MAPPED = ("features", "values", "comment_letters")
 
 
 def save_dataset(dataset: RankingDataset, path: str | os.PathLike[str]) -> None:
@@ -56,11 +60,13 @@ def save_dataset(dataset: RankingDataset, path: str | os.PathLike[str]) -> None:
 
 
 def open_dataset(path: str | os.PathLike[str], *, n_features: int | None = None) -> RankingDataset:
-    """Open a file that `save_dataset` wrote: its arrays are read from disk where and when they are touched.
+    """Open a file that `save_dataset` wrote: its features are read from disk where and when they are touched.
 
     Opening reads and checks every number that says where another one is (queries, order, rows, columns), the labels and
-    the weights, so that no file, damaged or made so on purpose, leads beyond its arrays. Features and comments are not
-    read; `verify_dataset` compares all of the file with its checksums.
+    the weights, so that no file, damaged or made so on purpose or changed later, leads beyond its arrays. Features and
+    comments are not read; `verify_dataset` compares all of the file with its checksums.
+    The file may be replaced while it is open, but not cut short in its place: the system ends whoever then touches what
+    is gone. `linrank.scan` reads such a file without mapping it, and says so.
     The arrays may be written to, but what is written stays in memory: the file is never changed.
     (Data larger than memory may be mapped read-only, where the system refuses to promise memory for changes.)
 
@@ -170,7 +176,7 @@ def _check_sum(file: IO[bytes], layout: Layout, name: str) -> None:
 
 
 def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
-    arrays = {name: _mapped(file, section) for name, section in layout.sections.items()}
+    arrays = {name: (_mapped if name in _MAPPED else _read)(file, layout, name) for name in layout.sections}
     for name in ("query_starts", "query_ids"):
         if name in layout.sections:
             _check_sum(file, layout, name)
@@ -191,13 +197,29 @@ def _dataset(file: IO[bytes], layout: Layout) -> RankingDataset:
     )
 
 
-def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:
+def _read(file: IO[bytes], layout: Layout, name: str) -> NDArray[Any]:
+    section = layout.sections[name]
+    array = np.empty(section.shape, dtype=section.dtype)
+    room = array.reshape(-1).view(np.uint8).data if section.n_bytes else memoryview(b"")
+    if fill(room, file.fileno(), section.offset) < section.n_bytes:
+        raise _cut_short(layout, name)
+    return array.astype(section.dtype.newbyteorder("="), copy=False)
+
+
+def _cut_short(layout: Layout, name: str) -> DataFormatError:
+    return layout.damage(f"it ends within the array {name!r}: it was cut short while it was read")
+
+
+def _mapped(file: IO[bytes], layout: Layout, name: str) -> NDArray[Any]:
+    section = layout.sections[name]
     if section.n_bytes == 0:
         return np.zeros(section.shape, dtype=section.dtype)
     place: dict[str, Any] = {"dtype": section.dtype, "offset": section.offset, "shape": section.shape}
     try:
         # Copy-on-write: not marked read-only, for which every kernel would be compiled anew.
         mapped = np.memmap(file, mode="c", **place)
+    except ValueError:
+        raise _cut_short(layout, name) from None
     except OSError:
         # Such a map may count as memory in use, and more of that than there is is refused.
         mapped = np.memmap(file, mode="r", **place)

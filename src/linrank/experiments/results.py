@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
@@ -30,6 +31,9 @@ FORMAT = "linrank-comparison"
 SCHEMA_VERSION = 3
 _PLAN = "comparison.json"
 _SCORES = ".scores.npy"
+_NPY_HEADER = re.compile(
+    rb"\x93NUMPY\x01\0..\{'descr': '<f8', 'fortran_order': False, 'shape': \(([0-9]{1,15}),\), \} *\n", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -222,13 +226,12 @@ class Results:
             return np.asarray(result.scores, dtype=np.float64)
         place = self.place(fold, f"{method}{_SCORES}")
         try:
-            # Mapped: a header that claims more than the file holds asks for no memory.
-            scores = np.load(place, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+            scores = _scores_of(place.read_bytes())
+        except (OSError, ValueError) as error:
             raise DataFormatError(str(place), None, f"holds no scores: {error}. Run the comparison again.") from None
-        if scores.ndim != 1 or scores.dtype != np.float64 or not np.isfinite(scores).all():
+        if not np.isfinite(scores).all():
             raise DataFormatError(str(place), None, "must hold one finite number a document. Run the comparison again.")
-        return np.array(scores)
+        return scores
 
     def place(self, *names: str) -> Path:
         """A file of the folder, refused where a link in a folder from elsewhere leads out of it."""
@@ -249,7 +252,7 @@ class Results:
             return
         self.place(job.fold.name).mkdir(exist_ok=True)
         with replacing(self.place(job.fold.name, f"{job.contender.name}{_SCORES}"), "wb") as file:
-            np.save(file, np.asarray(result.scores))
+            np.save(file, np.asarray(result.scores, dtype="<f8"))
         with replacing(self.place(job.fold.name, f"{job.contender.name}.json")) as file:
             file.write(json.dumps(result.as_record(), indent=1, ensure_ascii=False) + "\n")
 
@@ -279,6 +282,15 @@ class Results:
                         f"is of other queries or features than {fold.name}/{of_fold[0].method}.json. "
                         "Run the comparison again.",
                     )
+
+
+def _scores_of(content: bytes) -> Vector:
+    """The numbers of a .npy file as we write it; NumPy reads its header as Python's words, and believes its sizes."""
+    found = _NPY_HEADER.match(content)
+    numbers = content[found.end() :] if found else b""
+    if found is None or len(numbers) != 8 * int(found[1]):
+        raise ValueError("it is not one float64 a document, as NumPy writes them")
+    return np.frombuffer(numbers, dtype="<f8").astype(np.float64)
 
 
 def _measured(result: JobResult) -> tuple[Any, ...]:
