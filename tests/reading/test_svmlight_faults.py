@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -338,3 +339,45 @@ def test_a_damaged_compressed_file_is_read_rightly_or_refused(tmp_path_factory, 
     assert set(data.labels.tolist()) == {1.0}
     assert set(data.comments) == {"good"}
     assert data.features.tolist() == [[0.5, 3.0]] * data.n_documents
+
+
+def zstd_of_runs(n_blocks, byte):
+    """A zstd file of blocks that say 'this byte, 131072 times' in four bytes each, in a window of 2 GB."""
+    blocks = [
+        ((131072 << 3) | (1 << 1) | (block == n_blocks - 1)).to_bytes(3, "little") + byte for block in range(n_blocks)
+    ]
+    return b"\x28\xb5\x2f\xfd\x00\xa8" + b"".join(blocks)
+
+
+BOMBS = {
+    "zstd of ends of lines": zstd_of_runs(16384, b"\n"),
+    "zstd of one line": zstd_of_runs(16384, b"1"),
+    "zstd of many frames": zstd_of_runs(256, b"1") * 64,
+    "gzip of one line": gzip.compress(b"1" * (50 << 20), 9, mtime=0),
+}
+READING = """
+import resource, sys
+from linrank import LinrankError, read
+from linrank.reading.logs.json_records import read_records
+from linrank.reading.logs.judgments import read_judgments
+from linrank.reading.trec import read_qrels
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for use in (read, read_qrels, read_judgments, lambda path: list(read_records(path)))[: int(sys.argv[2])]:
+    try:
+        use(sys.argv[1])
+    except LinrankError as error:
+        print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_file_that_unpacks_to_gigabytes_takes_little_memory(write, bomb):
+    path = write(BOMBS[bomb], "bomb.txt")
+    # Empty lines in their millions are slow to walk through in Python.
+    command = [sys.executable, "-c", READING, path, "1" if "ends" in bomb else "4"]
+    *refused, taken = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(refused) == int(command[-1])
+    assert all("unpacks to more than 500 times its size" in said for said in refused)
+    # Kilobytes, where 2 GB were unpacked before.
+    assert int(taken) < 500_000

@@ -19,8 +19,10 @@ _BUFFER_BYTES = 1 << 16
 _LINES_BYTES = 1 << 20
 # Small, because all that a decompressor makes of one piece is held in memory: zstd makes 128 KB of four bytes.
 _COMPRESSED_PIECE = 1 << 11
-# Text becomes a tenth, numbers that repeat a hundredth. What unpacks to more than this was made to fill a memory.
+# Text becomes a tenth, numbers that repeat a hundredth. What unpacks to more than this was made to fill a memory; but
+# so may be a small sample, many times over.
 _MOST_TIMES_AS_LONG = 500
+_FREE_BYTES = 1 << 24
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -189,7 +191,7 @@ class _Decompressing(io.RawIOBase):
                 self._name, None, f"the {self._form} file is damaged ({error}). Copy or download it again."
             ) from error
         self._n_made += len(self._ready)
-        if self._n_made > max(LONGEST_LINE, _MOST_TIMES_AS_LONG * self._n_compressed):
+        if self._n_made > max(_FREE_BYTES, _MOST_TIMES_AS_LONG * self._n_compressed):
             raise DataFormatError(
                 self._name,
                 None,
