@@ -56,7 +56,7 @@ def sample():
             "qid": qid,
             "coded": pa.array([float(n % 5) for n in range(40)]).dictionary_encode(),
             "a": pa.array([None if n % 7 == 0 else n / 2 for n in range(40)]),
-            "price": pa.array([n for n in range(40)], pa.decimal128(9, 2)),
+            "price": pa.array(list(range(40)), pa.decimal128(9, 2)),
         }
     )
 

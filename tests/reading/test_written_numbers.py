@@ -14,7 +14,7 @@ from log_writing import solr_response
 
 NUMBERS = ["1", "-2", "+3", ".5", "4.", "1e3", "-1.25E-2", "007", "0", "1" + "0" * 60]
 # What Python's float() takes besides, and what it takes for infinite or for no number at all.
-NO_NUMBERS = ["1_0", "٣", "１", "0x10", "infinity", "1e999", "-1e999", "1e", "e1", "1.5.2", "--1", "1,5", ".", "x"]
+NO_NUMBERS = ["1_0", "٣", "\uff11", "0x10", "infinity", "1e999", "-1e999", "1e", "e1", "1.5.2", "--1", "1,5", ".", "x"]
 
 
 def log_of(text):
@@ -42,7 +42,7 @@ READERS = {
         lambda path: import_model(path).weights[0],
     ),
     "a feature of Solr's log": (
-        lambda text: log_of(text), 1, lambda path: read_logs(path, {"q": {"d": 1}})[0].features[0, 0],
+        log_of, 1, lambda path: read_logs(path, {"q": {"d": 1}})[0].features[0, 0],
     ),
 }  # fmt: skip
 
