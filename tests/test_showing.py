@@ -10,9 +10,10 @@ import pytest
 
 import linrank
 from linrank import LinearModel, LinrankError, RankingDataset, RankSVM, feature_path, make_ranking
+from linrank.cli import main
 from linrank.cli.show import certificate_in_words
 from linrank.named_weights import NamedWeights
-from linrank.showing import above_minimum
+from linrank.showing import above_minimum, for_spreadsheet
 
 WIDE = 10_000
 
@@ -170,3 +171,22 @@ def test_a_vacuous_bound_is_nowhere_printed():
         "at most 0.01 % above its minimum"
     )
     assert "gap unknown" in str(replace(ranker.history_[0], gap=3e2))
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_field_that_a_spreadsheet_would_run_is_text_there(text):
+    assert for_spreadsheet(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["q=1", "-1", "+2.5e-3", "a@b", "", -1, 0.5, None])
+def test_any_other_field_is_as_it_was(value):
+    assert for_spreadsheet(value) == value
+
+
+def test_the_table_of_queries_runs_nothing_in_a_spreadsheet(tmp_path, capsys):
+    (tmp_path / "data.txt").write_text("1 qid:=cmd|'/C_calc'!A0 1:1\n0 qid:=cmd|'/C_calc'!A0 1:2\n1 qid:b 1:1\n")
+    (tmp_path / "scores").write_text("1\n2\n3\n")
+    assert main(["evaluate", str(tmp_path / "data.txt"), str(tmp_path / "scores"), "--per-query", "-"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("'=cmd|'/C_calc'!A0,")
+    assert lines[2].startswith("b,")

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from html import escape
 from typing import TypeAlias
 
+from linrank.strict_json import finite_from_text
+
 Rows: TypeAlias = Sequence[Sequence[str]]
 
 # A smaller share of an objective is told in digits, a larger one in percent.
 _SHARE_IN_DIGITS = 1e-6
+_BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def text_table(rows: Rows) -> str:
@@ -54,3 +57,10 @@ def above_minimum(value: float, gap: float | None) -> str | None:
 def shown(number: float) -> str:
     """A number in few characters."""
     return f"{number:.6g}"
+
+
+def for_spreadsheet(value: object) -> object:
+    """A field of a CSV file that people open: a text that a spreadsheet would run as a formula has ' before it."""
+    if isinstance(value, str) and value[:1] in _BEGIN_FORMULAS and finite_from_text(value) is None:
+        return f"'{value}"
+    return value

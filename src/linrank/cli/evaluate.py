@@ -14,6 +14,7 @@ from linrank.cli.outputs import PER_QUERY, STANDARD, check_files
 from linrank.errors import naming
 from linrank.files import replacing
 from linrank.measures import DEFAULT_MEASURES
+from linrank.showing import for_spreadsheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,7 +76,10 @@ def parser() -> ArgumentParser:
     )
     made.add_argument("--json", action="store_true", help="print means and each query's values, a JSON object a file")
     made.add_argument(
-        "--per-query", metavar="CSV", help="write each query's values; '-' prints them instead of the table"
+        "--per-query",
+        metavar="CSV",
+        help="write each query's values, ids that a spreadsheet would run with ' before them; '-' prints them instead "
+        "of the table",
     )
     add_data_options(made)
     made.checks.append(_what_is_wrong)
@@ -177,4 +181,4 @@ def _per_query_rows(evaluation: Evaluation, dataset: RankingDataset) -> Iterable
     columns = [evaluation.per_query[measure].tolist() for measure in evaluation.measures]
     for query, *values in zip(dataset.queries.ids.tolist(), *columns, strict=True):
         # A query that a measure skips has an empty field.
-        yield [query, *("" if value != value else value for value in values)]  # noqa: PLR0124
+        yield [for_spreadsheet(query), *("" if value != value else value for value in values)]  # noqa: PLR0124

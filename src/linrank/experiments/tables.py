@@ -14,6 +14,7 @@ from linrank.experiments.remarks import MARK
 from linrank.experiments.results import Results
 from linrank.experiments.standings import Standing
 from linrank.measures import SIGNIFICANT
+from linrank.showing import for_spreadsheet
 
 TEST = "randomisation test, Holm"
 _PM = r"\pm"
@@ -111,7 +112,10 @@ def csv_text(results: Results) -> str:
             for value in (s.means[m], s.deviations[m], s.difference_of[m], s.p_of_measures.get(m, ""))
         ]
         writer.writerow(
-            [s.method, *values, *s.interval, s.n_features, s.n_features_of, s.seconds, "; ".join(s.remarks)]
+            map(
+                for_spreadsheet,
+                [s.method, *values, *s.interval, s.n_features, s.n_features_of, s.seconds, "; ".join(s.remarks)],
+            )
         )
     return out.getvalue()
 
