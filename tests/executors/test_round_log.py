@@ -97,3 +97,17 @@ def test_the_log_of_another_run_is_refused(tmp_path):
     with pytest.raises(DataFormatError, match="round 1 was one, and is now two"):
         log.round("two", lambda: 1)
     log.close(done=False)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [b"", b"\1\0\0\0", b"\2\0\0\0[]", b"\4\0\0\0[1,2", encoded([1, 2]), encoded(["x"]), encoded("x"),
+     encoded(["x", np.arange(3)])[:-1], encoded(["x", np.arange(3)]).replace(b"<i8", b"|O8")],
+)  # fmt: skip
+def test_a_record_that_was_made_by_others_is_refused(record, tmp_path):
+    path = tmp_path / "rounds"
+    log = RoundLog(path, {"run": 1})
+    log._append(record)
+    log.close(done=False)
+    with pytest.raises(DataFormatError, match=r"rounds: holds a round that cannot be understood"):
+        RoundLog(path, {"run": 1}, resume=True)

@@ -7,7 +7,9 @@ checksum, and then forced to disk; a last record that was cut short counts as no
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -106,8 +108,24 @@ class RoundLog:
                 None,
                 "is of another run: other data, settings or version. Begin again without resuming.",
             )
-        self._told = [tuple(decoded(record)) for record in records[1:]]
+        try:
+            self._told = [_round_of(decoded(record)) for record in records[1:]]
+        # A record whose checksum fits was written by somebody, if not by us.
+        except (AttributeError, ArithmeticError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError,
+                ValueError, struct.error) as error:  # fmt: skip
+            raise DataFormatError(
+                str(self.path),
+                None,
+                f"holds a round that cannot be understood ({error}). Begin again without resuming.",
+            ) from None
         return end if records else len(_MAGIC)
+
+
+def _round_of(record: Any) -> tuple[str, Any]:
+    task, told = record
+    if not isinstance(task, str):
+        raise TypeError("a task is no text")
+    return task, told
 
 
 def encoded(value: Any) -> bytes:
@@ -157,5 +175,7 @@ def _value(structure: Any, arrays: memoryview) -> Any:
     if kind == "dict":
         return {key: _value(item, arrays) for key, item in held.items()}
     dtype, shape, offset = held
-    count = int(np.prod(shape, dtype=np.int64))
+    if kind != "array" or not re.fullmatch(r"[<>|=]?[biuf][0-9]+", dtype):
+        raise ValueError("it is neither a number nor an array of numbers")
+    count = math.prod(shape)
     return np.frombuffer(arrays, np.dtype(dtype), count, offset).reshape(shape).copy()
