@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # xdist's workers each hold a copy of numpy and numba: two are enough, and the same everywhere.
 JOBS ?= 2
+# How long `make fuzz` attacks each reader.
+SECONDS_A_READER ?= 90
 
-.PHONY: demo test test-engines check bench docs format clean help
+.PHONY: demo test test-engines test-bounds fuzz check bench docs format clean help
 
 help:  ## say what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -19,6 +21,13 @@ test: $(VENV)/.dev $(VENV)/.browser  ## all tests, the report's in Chromium wher
 
 test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetched into .cache: some 270 MB the first time
 	$(BIN)/python -m pytest -p engines.results tests/engines tests/exporting tests/estimators/test_pyterrier.py $(WRITE)
+
+fuzz: $(VENV)/.fuzz  ## a million hostile inputs and more, guided by coverage, over all readers: some 40 minutes
+	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS_A_READER)
+
+test-bounds: $(VENV)/.dev  ## kernels with numba's own checks of every index, in a cache of their own
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/bounds-checked $(BIN)/python -m pytest -q -m kernels
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/bounds-checked $(BIN)/python -m pytest -q tests/reading tests/dataset tests/fuzz
 
 check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff check .
@@ -64,6 +73,10 @@ $(VENV)/.browser: | $(BIN)/python
 
 $(VENV)/.engines: $(VENV)/.dev
 	$(PIP) install --quiet -c constraints.txt --group engines
+	touch $@
+
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(PIP) install --quiet -c constraints.txt --group fuzz
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -28,6 +28,9 @@ MODEL_FIELDS = (
     *("weights", "scaling", "missing", "trained_at"),
 )
 
+_FEATURES = np.array([[0, 0.5, 0], [1, 0, -2.25], [0, 0, 0], [3, 1e-3, 0], [0, 7, 0], [1, 1, 1]])
+_LABELS = [0, 1, 2, 0, 1, 1]
+
 
 def texts() -> list[bytes]:
     plain = b"2 qid:1 1:0.5 3:-1e-3 # docid = a\n0 qid:1 2:1\n1 qid:b 1:NULL 2:3.25\n"
@@ -53,18 +56,22 @@ def _saved(save, name: str) -> bytes:
 
 
 def stored() -> list[bytes]:
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((6, 3)) * (rng.random((6, 3)) < 0.6)
-    labels, comments = [0, 1, 2, 0, 1, 1], [f"docid = d{row}" for row in range(6)]
-    of_text = RankingDataset.from_arrays(
-        sparse.csr_array(features), labels, qid=list("abbaab"), feature_names=list("xyz"), comments=comments,
-        query_weights=[1, 2],
+    """With everything that a file may hold, its queries one after the other or mixed."""
+    return [*stored_in_order(), _stored("abbaab")]
+
+
+def stored_in_order() -> list[bytes]:
+    objects = np.array([1, 1, "b", "b", 0.5, 0.5], dtype=object)
+    dense = RankingDataset.from_arrays(_FEATURES.astype(np.float32), _LABELS, qid=objects, document_weights=_LABELS)
+    return [_stored("aaabbb"), _saved(lambda place: save_dataset(dense, place), "x")]
+
+
+def _stored(qid: str) -> bytes:
+    data = RankingDataset.from_arrays(
+        sparse.csr_array(_FEATURES), _LABELS, qid=list(qid), feature_names=list("xyz"),
+        comments=[f"docid = d{row}" for row in range(6)], query_weights=[1, 2],
     )  # fmt: skip
-    of_objects = RankingDataset.from_arrays(
-        features.astype(np.float32), labels, qid=np.array([1, 1, "b", "b", 0.5, 0.5], dtype=object),
-        document_weights=[1, 2, 0, 1, 1, 1],
-    )  # fmt: skip
-    return [_saved(lambda place, data=data: save_dataset(data, place), "x") for data in (of_text, of_objects)]
+    return _saved(lambda place: save_dataset(data, place), "x")
 
 
 def models() -> list[bytes]:
@@ -136,7 +143,7 @@ def scores() -> list[bytes]:
 
 
 def csv_tables() -> list[bytes]:
-    plain = b"label,qid,a,b,docid\n1,q1,0.5,true,d1\n0,q1,,false,d2\n2,q2,1e3,true,d 3\n"
+    plain = b"label,qid,a,b\n1,q1,0.5,true\n0,q1,,false\n2,q2,1e3,true\n"
     return [plain, b'label,qid,"a,x"\n1,1,"2"\n0,1,nan\n', b"\xef\xbb\xbflabel,qid,a\r\n1,7,1\r\n"]
 
 
