@@ -222,7 +222,7 @@ def _zstd_decompressor() -> Callable[[], Any]:
 
 def _opened(name: str) -> io.BufferedReader:
     try:
-        return Path(name).open("rb", buffering=_BUFFER_BYTES)
+        return io.BufferedReader(Path(name).open("rb", buffering=0), _BUFFER_BYTES)
     except FileNotFoundError:
         raise DataFormatError(name, None, "there is no such file. Check the path.") from None
     except IsADirectoryError:

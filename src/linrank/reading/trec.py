@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -201,9 +202,7 @@ def _read(path: PathLike, n_fields: int, form: str, value: _Value) -> ByDocument
     read: ByDocument = {}
     with ByteSource(source, form="a TREC file") as opened:
         for number, line in enumerate(opened.lines(f"Check the file; {form}."), start=1):
-            _read_line(
-                read, line, n_fields, form, value, lambda message, at=number: DataFormatError(source, at, message)
-            )
+            _read_line(read, line, n_fields, form, value, partial(DataFormatError, source, number))
     if not read:
         raise DataFormatError(source, None, f"is empty; {form}. Check the path.")
     return read
