@@ -98,6 +98,25 @@ def test_another_rankers_state_is_refused(tmp_path):
         MinBatSRank.load_state(tmp_path / "state")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parameters": {"l1": "x"}}, {"parameters": {"l1": []}}, {"parameters": {"batch_pairs": [1]}},
+        {"parameters": {"batch_pairs": 10**18}}, {"parameters": {"passes": None}}, {"parameters": 7},
+        {"feature_names": ["a"]}, {"feature_names": 3}, {"missing_rule": []}, {"objective": 10**400}, {"objective": []},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_state_with_settings_that_nobody_trains_by_is_refused(changes, tmp_path):
+    model = MinBatSRank().fit(X, Y, qid=QID)
+    sound = {"parameters": {}, "fitted_by_query": True, "objective": 1.0, "feature_names": None}
+    model.state_.save(tmp_path / "state", sound)
+    assert MinBatSRank.load_state(tmp_path / "state").coef_.tobytes() == model.coef_.tobytes()
+    model.state_.save(tmp_path / "state", sound | changes)
+    with pytest.raises(DataFormatError, match="not the state of a MinBatSRank"):
+        MinBatSRank.load_state(tmp_path / "state")
+
+
 def test_the_seed_decides():
     first, second, other = (MinBatSRank(random_state=seed).fit(X, Y, qid=QID).coef_ for seed in (1, 1, 2))
     assert first.tobytes() == second.tobytes()

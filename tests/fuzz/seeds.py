@@ -8,14 +8,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.random import PCG64, Generator
 from scipy import sparse
 
-from linrank import LinearModel, RankingDataset, compare, make_ranking
+from linrank import LinearModel, MinBatSRank, RankingDataset, compare, make_ranking
 from linrank.dataset.scaling import ColumnScaling
 from linrank.dataset.storage import save_dataset
 from linrank.executors.round_log import encoded
-from linrank.online.ftrl import FTRLState
 from linrank.reading.write_svmlight import write_svmlight
 from log_writing import FORMS as LOGS
 
@@ -67,11 +65,14 @@ def stored_in_order() -> list[bytes]:
 
 
 def _stored(qid: str) -> bytes:
-    data = RankingDataset.from_arrays(
+    return _saved(lambda place: save_dataset(stored_data(qid), place), "x")
+
+
+def stored_data(qid: str) -> RankingDataset:
+    return RankingDataset.from_arrays(
         sparse.csr_array(_FEATURES), _LABELS, qid=list(qid), feature_names=list("xyz"),
         comments=[f"docid = d{row}" for row in range(6)], query_weights=[1, 2],
     )  # fmt: skip
-    return _saved(lambda place: save_dataset(data, place), "x")
 
 
 def models() -> list[bytes]:
@@ -202,9 +203,9 @@ def costs() -> list[bytes]:
 
 
 def states() -> list[bytes]:
-    arrays = np.arange(2.0), np.ones(2), np.array([0.5, -1.0])
-    state = FTRLState(*arrays, np.array([3], dtype=np.int64), Generator(PCG64(0)))
-    return [_saved(lambda place: state.save(place, {"features": ["a", "b"]}), "x")]
+    ranker = MinBatSRank(random_state=0).fit(np.eye(2), [0, 1], qid=[1, 1])
+    named = MinBatSRank(batch_pairs=2, random_state=0).fit(stored_data("aaabbb"))
+    return [_saved(ranker.save_state, "x"), _saved(named.save_state, "x")]
 
 
 def rounds() -> list[bytes]:

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from fuzz import seeds
-from linrank import Comparison, LinrankError, import_model, load, read, read_logs
+from linrank import Comparison, LinrankError, MinBatSRank, import_model, load, read, read_logs
 from linrank.cli.path import read_costs
 from linrank.cli.wanted import read_bounds
 from linrank.dataset.features import scores_of
@@ -29,7 +29,6 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.online.ftrl import FTRLState
 from linrank.reading.logs.judgments import read_judgments
 from linrank.reading.scores import read_scores
 from linrank.reading.trec import read_qrels, read_run
@@ -140,6 +139,15 @@ def use_logs(path: Path) -> None:
     read_logs(path, seeds.JUDGED, missing="query_min")
 
 
+def use_state(path: Path) -> None:
+    ranker = MinBatSRank.load_state(path)
+    rows = np.eye(2, ranker.n_features_in_)
+    # What a setting makes a training take is its owner's wish.
+    if not isinstance(ranker.batch_pairs, int) or ranker.batch_pairs < 1000:
+        ranker.partial_fit(rows, [0, 1], qid=[1, 1])
+    ranker.predict(rows)
+
+
 def use_rounds(path: Path) -> None:
     log = RoundLog(path, seeds.ABOUT, resume=True)
     log.close(done=False)
@@ -234,7 +242,7 @@ TARGETS = {
     "arrow": Target(use_table, seeds.arrow_tables, "file.arrow"),
     "bounds": Target(lambda path: read_bounds(str(path), ("a", "b", "c d")), seeds.bounds),
     "costs": Target(lambda path: read_costs(str(path), ("a", "b")), seeds.costs),
-    "ftrl-state": Target(FTRLState.load, seeds.states, "file", sealed_state),
+    "state": Target(use_state, seeds.states, "file", sealed_state),
     "rounds": Target(use_rounds, seeds.rounds, "file", sealed_rounds),
 } | {
     f"import-{name}": Target(

@@ -11,20 +11,26 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from linrank.dataset.checked_arrays import checked_names
+from linrank.dataset.missing_rule import check_missing_rule
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import who_computes
 from linrank.estimators.online_ranker import OnlineRanker
-from linrank.estimators.settings import check_count, check_not_negative, check_positive
+from linrank.estimators.settings import check_count, check_kinds, check_not_negative, check_positive
 from linrank.estimators.watching import watcher
 from linrank.executors.pieces import FROM_FILES, Pieces, begin_log
+from linrank.memory import memory_bytes
 from linrank.online.averaged_parts import N_PARTS, AveragedParts
 from linrank.online.chunk_by_chunk import ChunkByChunk
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.learner import Stretch, follow
 from linrank.online.queries_by_label import QueriesByLabel
 from linrank.solvers.solution import Solution, Watch
+
+# Of a batch that is drawn: which two documents, and what each pair adds.
+_BYTES_A_PAIR = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +138,8 @@ class MinBatSRank(OnlineRanker):
         check_count("passes", self.passes)
         if self.batch_pairs is not None:
             check_count("batch_pairs", self.batch_pairs)
+            if self.batch_pairs * _BYTES_A_PAIR > memory_bytes():
+                raise LinrankError(f"batch_pairs={self.batch_pairs} are more than memory holds. Draw fewer at a time.")
         if self.parts is not None:
             check_count("parts", self.parts)
 
@@ -203,12 +211,15 @@ class MinBatSRank(OnlineRanker):
         state, about = FTRLState.load(path)
         try:
             ranker = cls(**about["parameters"])
+            check_kinds(ranker)
+            ranker._check()
             ranker.fitted_by_query_ = bool(about["fitted_by_query"])
             ranker.objective_ = float(about["objective"])
             ranker.missing_rule_ = about.get("missing_rule", "error")
-            if about["feature_names"] is not None:
-                ranker.feature_names_in_ = np.array(about["feature_names"], dtype=object)
-        except (KeyError, TypeError, ValueError) as error:
+            check_missing_rule(ranker.missing_rule_)
+            if (names := about["feature_names"]) is not None:
+                ranker.feature_names_in_ = np.array(checked_names(names, len(state.weights)), dtype=object)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             message = f"is not the state of a {cls.__name__} ({error!r}). Use a file written by save_state."
             raise DataFormatError(str(os.fspath(path)), None, message) from None
         ranker.n_features_in_ = len(state.weights)

@@ -23,6 +23,7 @@ from linrank.objective.pair_losses import SquaredHinge
 from linrank.online import ftrl_kernels as kernels
 from linrank.online.learner import Tally
 from linrank.online.queries_by_label import LONGEST_VISITED, QueriesByLabel
+from linrank.strict_json import strict_json
 
 # Few enough for Ctrl-C to be heard at once, enough for the cost of a call not to matter.
 _QUERIES_A_CALL = 128
@@ -79,8 +80,9 @@ class FTRLState:
         except OSError as error:
             raise DataFormatError(str(source), None, f"cannot be read: {error.strerror}. Check the path.") from None
         try:
-            return cls._from_parts(json.loads(line), arrays)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            return cls._from_parts(strict_json(line.decode()), arrays)
+        # NumPy has its own ways of refusing a generator's state.
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             remedy = "Use a file written by save_state, or train again."
             raise DataFormatError(str(source), None, f"is not a saved state ({error}). {remedy}") from None
 
@@ -91,11 +93,14 @@ class FTRLState:
         if header.pop("checksum") != _checksum(header, arrays):
             raise ValueError("it was changed after it was written")
         z, squares, weights = np.frombuffer(arrays, dtype="<f8").reshape(3, header["n_features"]).astype(np.float64)
+        if not (np.isfinite(z).all() and np.isfinite(weights).all() and (squares >= 0).all()):
+            raise ValueError("it holds numbers that no training comes to")
         random = PCG64()
         random.state = header["random"]
-        return cls(z, squares, weights, np.array([header["batches"]], dtype=np.int64), Generator(random)), header[
-            "about"
-        ]
+        if type(header["batches"]) is not int or header["batches"] < 0 or not isinstance(header["about"], dict):
+            raise TypeError("it does not say how many batches there were, or of what")
+        clock = np.array([header["batches"]], dtype=np.int64)
+        return cls(z, squares, weights, clock, Generator(random)), header["about"]
 
 
 def _checksum(content: Mapping[str, Any], arrays: bytes) -> str:
