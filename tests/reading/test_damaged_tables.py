@@ -95,6 +95,16 @@ def test_texts_and_codes_that_lead_out_of_a_batch_are_refused(tmp_path):
     assert number_refused(tmp_path) == 2
 
 
+def test_a_page_that_claims_gigabytes_takes_no_memory(tmp_path):
+    corpus = Path(__file__).parents[1] / "fuzz" / "corpus" / "parquet"
+    (tmp_path / "page.parquet").write_bytes((corpus / "page-of-796-mb").read_bytes())
+    program = READING + "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    command = [sys.executable, "-c", program, tmp_path]
+    refused, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert refused == "1"
+    assert int(kilobytes) < 600_000
+
+
 def test_a_file_that_becomes_shorter_while_it_is_read_is_no_crash(tmp_path):
     pa = pytest.importorskip("pyarrow")
     path = tmp_path / "data.arrow"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError, MissingDependencyError
-from linrank.reading import csv_tables, table_sources
+from linrank.reading import csv_tables, gathered_columns, table_sources
 from linrank.reading.read import read
 from linrank.reading.tables import from_table, read_arrow, read_csv, read_parquet
 
@@ -624,3 +624,13 @@ def test_parquet_reads_only_the_columns_it_needs(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", listening)
     read_parquet(tmp_path / "data.parquet", features=["bm25"])
     assert sorted(asked) == ["bm25", "label", "qid"]
+
+
+def test_a_table_that_no_memory_holds_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"label": np.zeros(5000), "qid": 1, "a": 0.5})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    monkeypatch.setattr(gathered_columns, "memory_bytes", lambda: 39_999)
+    with pytest.raises(
+        DataFormatError, match=r"rows\.parquet: 5,000 rows of 1 features need about 40\.0 kB; there are"
+    ):
+        read(tmp_path / "rows.parquet")

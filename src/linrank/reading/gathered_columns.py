@@ -15,6 +15,7 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.row_files import Rows
 from linrank.dataset.text_column import TextColumn
+from linrank.memory import memory_bytes, size_in_words
 from linrank.reading.column_roles import ColumnPositions, ColumnRoles, IfThere, require_numbers
 from linrank.reading.missing import fill_missing, fill_rows
 from linrank.reading.table_sources import Column, TableSource
@@ -26,6 +27,12 @@ _ARRAYS = {"label": "labels", "weight": "document_weights"}
 def gather(source: TableSource, roles: ColumnRoles) -> RankingDataset:
     """The dataset of all rows of a table."""
     reader, ids = ColumnReader(source, roles), QueryIds()
+    n_bytes = (source.n_rows or 0) * len(reader.names) * reader.dtype.itemsize
+    if n_bytes > memory_bytes():
+        raise source.error(
+            f"{source.n_rows:,} rows of {len(reader.names)} features need about {size_in_words(n_bytes)}; there are "
+            f"{size_in_words(int(memory_bytes()))} of memory. Train on it without loading it: linrank.scan."
+        )
     batches = [reader.no_rows(), *(reader.rows(columns, ids) for columns in source.batches(reader.columns))]
     blocks = [batch.pop("features") for batch in batches]
 

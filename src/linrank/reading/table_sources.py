@@ -19,6 +19,7 @@ _ROWS_AT_A_TIME = 1 << 14
 _VALUES_AT_A_TIME = 1 << 21
 # Pages and dictionaries of Parquet have a megabyte or little more, as they are usually written.
 _PARQUET_COLUMN_BYTES = 3 << 20
+_SMALL_FILE_BYTES = 1 << 26
 _FORMS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV", "table": "a table"}
 
 
@@ -248,8 +249,10 @@ def parquet_file(path: Path) -> Any:
     require_pyarrow("Reading Parquet")
     from pyarrow import parquet
 
-    # Else a whole row group is held in memory, compressed, beside the rows made of it.
-    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16)
+    # Else a whole row group is held in memory, compressed, beside the rows made of it. But a buffer grows to what a page
+    # claims to be, which a small file cannot bear out.
+    buffer_size = 1 << 16 if path.stat().st_size > _SMALL_FILE_BYTES else 0
+    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=buffer_size)
 
 
 def arrow_file_source(path: Path) -> TableSource:
