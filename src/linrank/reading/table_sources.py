@@ -249,8 +249,8 @@ def parquet_file(path: Path) -> Any:
     require_pyarrow("Reading Parquet")
     from pyarrow import parquet
 
-    # Else a whole row group is held in memory, compressed, beside the rows made of it. But a buffer grows to what a page
-    # claims to be, which a small file cannot bear out.
+    # Else a whole row group is held in memory, compressed, beside the rows made of it. But a buffer grows to what a
+    # page claims to be, which a small file cannot bear out.
     buffer_size = 1 << 16 if path.stat().st_size > _SMALL_FILE_BYTES else 0
     return parquet.ParquetFile(path, pre_buffer=False, buffer_size=buffer_size)
 
