@@ -166,6 +166,25 @@ def test_scores_are_numbers_and_nothing_that_is_run_or_huge(folder):
         Results.open(folder).scores("ranksvm", "Fold1")
 
 
+@pytest.mark.parametrize("path", ["nowhere.txt", "a" * 300, "a\0b", "/dev/null/x"])
+def test_data_that_is_not_where_the_folder_says_is_named(folder, path):
+    def point_nowhere(record):
+        for fold in record["folds"]:
+            fold["train"]["path"] = path
+
+    rewritten(folder / "comparison.json", point_nowhere)
+    opened = Comparison.open(folder)
+    assert opened.to_markdown()
+    with pytest.raises(LinrankError, match="Check the path of the data"):
+        opened.write()
+
+
+def test_scores_of_a_job_that_was_not_run_are_asked_for_in_vain(folder):
+    (folder / "Fold1" / "one.json").unlink()
+    with pytest.raises(LinrankError, match="'one' has not been run on 'Fold1'"):
+        Results.open(folder).scores("one", "Fold1")
+
+
 def test_ways_of_reading_are_those_of_the_reader(folder):
     rewritten(folder / "comparison.json", lambda record: record["folds"][0]["train"]["options"].update(progress="x"))
     with pytest.raises(DataFormatError, match="is no way of reading data"):

@@ -107,7 +107,12 @@ class Part:
     def _stamp(self) -> tuple[int, int]:
         if not self.path:
             raise LinrankError("the data was passed in memory, and no file holds it. Pass it again to linrank.compare.")
-        stamp = stamp_of(self.path)
+        try:
+            stamp = stamp_of(self.path)
+        # A path of a folder from elsewhere may be none: a ValueError.
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise LinrankError(f"{self.path[:200]}: cannot be read: {reason}. Check the path of the data.") from None
         if not (Path(self.path).is_file() or Path(self.path).is_dir()):
             raise LinrankError(f"{self.path}: is neither a file nor a folder. Name the data.")
         return stamp

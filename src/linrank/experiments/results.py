@@ -221,7 +221,9 @@ class Results:
 
     def scores(self, method: str, fold: str) -> Vector:
         """The scores of a fold's test documents, in the order of its rows."""
-        result = self._done[f"{fold}/{method}"]
+        result = self._done.get(f"{fold}/{method}")
+        if result is None:
+            raise LinrankError(f"{method!r} has not been run on {fold!r}. Let the comparison finish.")
         if len(result.scores) or self.folder is None:
             return np.asarray(result.scores, dtype=np.float64)
         place = self.place(fold, f"{method}{_SCORES}")
