@@ -227,7 +227,7 @@ def test_a_spoilt_state_is_refused(spoil, tmp_path):
         FTRLState.load(path)
 
 
-@pytest.mark.parametrize("spoil", [{"z": np.nan}, {"weights": np.inf}, {"squares": -1.0}, {"clock": -1}], ids=str)
+@pytest.mark.parametrize("spoil", [{"z": np.nan}, {"weights": 1e300}, {"squares": -1.0}, {"clock": -1}], ids=str)
 def test_a_state_that_no_training_comes_to_is_refused(spoil, tmp_path):
     state, _ = learnt(make_ranking(20, 10, 4)[0], FTRL(0.1, 0.1))
     for name, value in spoil.items():
