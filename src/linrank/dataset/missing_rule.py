@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from numbers import Real
 from typing import Literal, TypeAlias
 
@@ -18,8 +18,7 @@ def check_missing_rule(rule: MissingRule) -> None:
     if isinstance(rule, str):
         known = rule in ("error", "keep", "query_min")
     else:
-        # Compared, not converted: a whole number may be too large for a float.
-        known = isinstance(rule, Real) and not isinstance(rule, bool | np.bool_) and abs(rule) <= sys.float_info.max
+        known = isinstance(rule, Real) and not isinstance(rule, bool | np.bool_) and _is_finite(rule)
     if not known:
         raise LinrankError(f'missing={rule!r} is no rule; use "error", "keep" (NaN), "query_min", or a finite number.')
 
@@ -28,3 +27,11 @@ def rule_to_remember(rule: MissingRule) -> MissingRule:
     """What a model that was trained on data read by this rule does with missing values."""
     # Data that kept its missing values had none, or nothing could have been trained on it.
     return "error" if rule == "keep" else rule
+
+
+def _is_finite(number: Real) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        # A whole number too large for a float.
+        return False
