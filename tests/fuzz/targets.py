@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
@@ -135,6 +136,14 @@ def use_results(path: Path) -> None:
         opened.to_markdown()
 
 
+# The folder is sound, and opened once.
+_opened = lru_cache(maxsize=1)(Comparison.open)
+
+
+def use_scores_of_results(path: Path) -> None:
+    _opened(path.parent.parent).results.scores("ranksvm", "Fold1")
+
+
 def use_logs(path: Path) -> None:
     read_logs(path, seeds.JUDGED, missing="query_min")
 
@@ -207,8 +216,8 @@ def sealed_rounds(data: bytes) -> bytes:
     return head + b"".join(struct.pack("<QI", len(record), zlib.crc32(record)) + record for record in records)
 
 
-def _results(file: str, **options) -> Target:
-    return Target(use_results, lambda: [seeds.results_folder()[file]], file, set_up=_write_results, **options)
+def _results(file: str, use=use_results, **options) -> Target:
+    return Target(use, lambda: [seeds.results_folder()[file]], file, set_up=_write_results, **options)
 
 
 def _write_results(folder: Path) -> None:
@@ -230,7 +239,7 @@ TARGETS = {
     "model": Target(load, seeds.models, "file.json", sealed_model, is_json=True),
     "results-plan": _results("comparison.json", is_json=True),
     "results-job": _results("Fold1/ranksvm.json", is_json=True),
-    "results-scores": _results("Fold1/ranksvm.scores.npy"),
+    "results-scores": _results("Fold1/ranksvm.scores.npy", use_scores_of_results),
     "logs": Target(use_logs, seeds.logs, "log.json", is_json=True),
     "judgments": Target(read_judgments, seeds.judgments, "judged.csv"),
     "judgments-json": Target(read_judgments, seeds.judgments_json, "judged.json", is_json=True),
