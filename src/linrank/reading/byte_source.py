@@ -17,8 +17,8 @@ from linrank.errors import DataFormatError, MissingDependencyError
 LONGEST_LINE = 64 << 20
 _BUFFER_BYTES = 1 << 16
 _LINES_BYTES = 1 << 20
-# Small, because all that a decompressor makes of one piece is held in memory: zstd makes 128 KB of four bytes.
-_COMPRESSED_PIECE = 1 << 11
+# All that a decompressor makes of one piece is held in memory: gzip makes 1032 bytes of one, zstd 128 KB of four.
+_COMPRESSED_PIECE = {"gzip": 1 << 16, "zstd": 1 << 12}
 # Text becomes a tenth, numbers that repeat a hundredth. What unpacks to more than this was made to fill a memory; but
 # so may be a small sample, many times over.
 _MOST_TIMES_AS_LONG = 500
@@ -166,7 +166,7 @@ class _Decompressing(io.RawIOBase):
     def readinto(self, room: Any, /) -> int:
         while not self._ready:
             if not self._compressed:
-                self._compressed = self._file.read(_COMPRESSED_PIECE)
+                self._compressed = self._file.read(_COMPRESSED_PIECE[self._form])
                 self._n_compressed += len(self._compressed)
             if not self._compressed:
                 if self._decompressor is not None:
