@@ -93,6 +93,7 @@ def _introduction() -> str:
 
 def _run(verb: str, words: Sequence[str]) -> int:
     from linrank.errors import LinrankError
+    from linrank.kernel_news import DAMAGED, NOT_KEPT, telling
 
     module = import_module(f"linrank.cli.{verb}")
     parser = module.parser()
@@ -104,7 +105,7 @@ def _run(verb: str, words: Sequence[str]) -> int:
         say(message)
 
     try:
-        with warnings.catch_warnings():
+        with telling(say, DAMAGED, NOT_KEPT), warnings.catch_warnings():
             warnings.showwarning = show_warning  # type: ignore[assignment]
             code: int | None = module.run(parser.parse(words))
     except LinrankError as error:
