@@ -62,9 +62,14 @@ def _part_of(target: Path) -> tuple[int, Path]:
 
 def _clear_strays(target: Path) -> None:
     """Remove what processes that were killed have left of `target`."""
-    for stray in _left_in(target.parent, f".{target.name}.", _PART):
+    for stray in parts_of(target):
         with suppress(OSError), _left_alone(stray):
             stray.unlink()
+
+
+def parts_of(target: Path) -> list[Path]:
+    """What is on the way to a file, or was when its process was killed."""
+    return _left_in(target.parent, f".{target.name}.", _PART)
 
 
 def _left_in(folder: Path, start: str, end: str = "") -> list[Path]:

@@ -105,7 +105,9 @@ def _run(verb: str, words: Sequence[str]) -> int:
     parser = module.parser()
 
     def say(message: object) -> None:
-        sys.stderr.write(f"linrank {verb}: {in_words_of(parser, str(message), words)}\n")
+        # A file's name may hold anything, and says nothing on a line of its own, or to the terminal.
+        line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in str(message))
+        sys.stderr.write(f"linrank {verb}: {in_words_of(parser, line, words)}\n")
 
     def show_warning(message: Warning | str, *_: object) -> None:
         say(message)

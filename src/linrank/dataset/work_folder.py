@@ -65,7 +65,7 @@ def work_folder(out: str | os.PathLike[str], about: dict[str, Any], *, resume: b
     path = folder_of(target)
     known = json.loads(json.dumps({"linrank": __version__, **about}))
     state = {"about": known}
-    if path.exists():
+    if path.exists() and not _is_bare(path):
         state = _state_left(path, known, resume=resume)
     path.mkdir(exist_ok=True)
     with _locked(path):
@@ -87,6 +87,11 @@ def folder_of(out: str | os.PathLike[str]) -> Path:
     """Where the work on a file is."""
     target = Path(out).resolve()
     return target.with_name(target.name + ".parts")
+
+
+def _is_bare(path: Path) -> bool:
+    """Whether the process was killed before it had noted anything."""
+    return path.is_dir() and all(one.name == _LOCK or one.name.startswith(f".{_STATE}.") for one in path.iterdir())
 
 
 def _state_left(path: Path, about: dict[str, Any], *, resume: bool) -> dict[str, Any]:
