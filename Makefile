@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # xdist's workers each hold a copy of numpy and numba: two are enough, and the same everywhere.
 JOBS ?= 2
 
-.PHONY: demo test test-engines check bench docs format clean help
+.PHONY: demo test test-engines test-faults check bench docs format clean help
 
 help:  ## say what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -19,6 +19,9 @@ test: $(VENV)/.dev $(VENV)/.browser  ## all tests, the report's in Chromium wher
 
 test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetched into .cache: some 270 MB the first time
 	$(BIN)/python -m pytest -p engines.results tests/engines tests/exporting tests/estimators/test_pyterrier.py $(WRITE)
+
+test-faults: $(VENV)/.dev  ## kill commands at some 200 random moments; takes a quarter of an hour
+	PYTHONPATH=tests $(BIN)/python -W ignore tests/faults/kills.py --kills 200
 
 check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff check .
