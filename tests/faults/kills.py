@@ -111,7 +111,7 @@ def outputs(inputs: set[str]) -> dict[str, object]:
     found = {}
     for path in sorted(Path().rglob("*")):
         name = str(path)
-        if path.is_dir() or name in inputs or name == "said.txt" or name.startswith("tmp"):
+        if path.is_dir() or name in inputs or name == "said.txt" or path.parts[0] == "tmp":
             continue
         if path.suffix == ".json":
             found[name] = _timeless(json.loads(path.read_text()))
@@ -184,7 +184,8 @@ class Trial:
         assert wait_until(lambda: not any(map(is_running, children)), 60), f"{self.name}: orphans {children}"
         what = self._check(before) if code else "new"
         # Where all is done, only what is left on the way is to go.
-        if what != "new" or self.case.more_to_resume():
+        on_the_way = [path for path in Path().iterdir() if path.name.startswith(".")]
+        if what != "new" or on_the_way or self.case.more_to_resume():
             assert run(self.case.words + self.case.more_to_resume()) == 0, Path("said.txt").read_text()
         after = outputs(self.inputs)
         for name in after.keys() | self.new.keys():

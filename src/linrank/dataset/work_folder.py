@@ -67,20 +67,29 @@ def work_folder(out: str | os.PathLike[str], about: dict[str, Any], *, resume: b
     state = {"about": known}
     if path.exists() and not _is_bare(path):
         state = _state_left(path, known, resume=resume)
+    done = path.with_name(f".{path.name}")
+    with suppress(OSError, LinrankError), _locked(done):
+        # Of a process that was killed at the very end.
+        shutil.rmtree(done)
     path.mkdir(exist_ok=True)
     with _locked(path):
         work = WorkFolder(path, state)
         try:
             work.note()
             yield work
-            put_in_place(work.made, target)
+            # In one step it is no longer work to go on with: a folder that is half removed would be taken for that.
+            path.rename(done)
+            put_in_place(done / _MADE, target)
         except OSError:
             # A full disk is no fault of what has been done: it is gone on with once there is room.
+            if done.exists():
+                done.rename(path)
             raise
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(done, ignore_errors=True)
             raise
-    shutil.rmtree(path)
+    shutil.rmtree(done)
 
 
 def folder_of(out: str | os.PathLike[str]) -> Path:
