@@ -8,7 +8,7 @@ JOBS ?= 2
 # How long `make fuzz` attacks each reader.
 SECONDS_A_READER ?= 90
 
-.PHONY: demo test test-engines test-bounds fuzz check bench docs format clean help
+.PHONY: demo test test-engines test-bounds test-faults fuzz check bench docs format clean help
 
 help:  ## say what each target does
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ fuzz: $(VENV)/.fuzz  ## a million hostile inputs and more, guided by coverage, o
 test-bounds: $(VENV)/.dev  ## kernels with numba's own checks of every index, in a cache of their own
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/bounds-checked $(BIN)/python -m pytest -q -m kernels
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/bounds-checked $(BIN)/python -m pytest -q tests/reading tests/dataset tests/fuzz
+
+test-faults: $(VENV)/.dev  ## kill commands at some 200 random moments; takes a quarter of an hour
+	PYTHONPATH=tests $(BIN)/python -W ignore tests/faults/kills.py --kills 200
 
 check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff check .

@@ -12,10 +12,13 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "linrank"
 # Modules that import no stage, the stages from left to right, and what stands on top of them all.
 FOUNDATION = [
     "arrays",
+    "cached",
     "compiled",
     "drawing",
     "errors",
     "files",
+    "kernel_cache",
+    "kernel_news",
     "loaded",
     "memory",
     "named_weights",

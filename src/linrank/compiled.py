@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
+
+from linrank.kernel_cache import KernelCache
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -13,6 +17,14 @@ Function: TypeAlias = Callable[..., Any]
 _REASSOCIATED = {"reassoc", "contract", "nsz"}
 
 _kernels: list[Any] = []
+
+if hasattr(os, "register_at_fork"):
+    # Forking waits until no thread compiles: a child would find the lock taken for ever, and the work half done.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def kernel(function: Function) -> Function:
@@ -29,13 +41,9 @@ def summing_kernel(function: Function) -> Function:
 
 
 def _compile(function: Function, fastmath: bool | set[str]) -> Function:
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        # Neither the package's folder nor the user's cache folder can be written: compile anew in every process.
-        compiled = numba.njit(**options)(function)
+    compiled = numba.njit(nogil=True, fastmath=fastmath, error_model="numpy")(function)
     if not numba.config.DISABLE_JIT:
+        compiled._cache = KernelCache(compiled)  # noqa: SLF001 - in the place of numba's own
         _kernels.append(compiled)
     return compiled  # type: ignore[no-any-return]
 

@@ -1,10 +1,14 @@
-"""How many threads to use."""
+"""How many threads to use, and one that no interrupt reaches."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TypeVar
 
 from linrank.errors import LinrankError
+
+T = TypeVar("T")
 
 
 def number_of_threads(asked: int | None) -> int:
@@ -14,3 +18,11 @@ def number_of_threads(asked: int | None) -> int:
     if asked < 1:
         raise LinrankError(f"n_threads={asked}; use at least 1, or None for all processors.")
     return asked
+
+
+def uninterrupted(task: Callable[[], T]) -> T:
+    """What a task returns; Ctrl-C is heard after its end, since what is half started cannot be ended in order."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(task).result()

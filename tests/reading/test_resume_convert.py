@@ -177,5 +177,24 @@ def test_the_command_says_from_where_it_goes_on(tmp_path, monkeypatch, capsys):
     assert "made.linrank.parts: there is none, so it begins anew." in capsys.readouterr().out
     Path("made.linrank").unlink()
     Path("made.linrank.parts").mkdir()
+    Path("made.linrank.parts/state.json").touch()
     assert main(words) == 1
     assert "Go on with it (--resume), or remove the folder" in capsys.readouterr().err
+
+
+def test_a_folder_in_which_nothing_was_noted_yet_is_no_work_to_go_on_with(tmp_path, monkeypatch):
+    write_mixed(tmp_path, "txt")
+    monkeypatch.chdir(tmp_path)
+    words = ["convert", "data.txt", "made.linrank", "--memory", "6GB"]
+    assert main(words) == 0
+    made = Path("made.linrank").read_bytes()
+    for more in ([], ["--resume"]):
+        Path("made.linrank").unlink()
+        Path("made.linrank.parts").mkdir()
+        Path("made.linrank.parts/lock").touch()
+        Path("made.linrank.parts/.state.json.abcdefgh.part").touch()
+        # What was left at the very end goes too.
+        Path(".made.linrank.parts").mkdir()
+        assert main([*words, *more]) == 0
+        assert Path("made.linrank").read_bytes() == made
+        assert sorted(path.name for path in Path().iterdir() if "parts" in path.name) == []

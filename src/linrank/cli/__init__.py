@@ -9,6 +9,7 @@ from importlib import import_module
 
 from linrank._version import __version__
 from linrank.cli.option_names import in_words_of
+from linrank.cli.signals import ended_by_signals
 from linrank.cli.streams import steady_streams
 
 # Each verb, and the sentence `linrank --help` says about it.
@@ -48,16 +49,21 @@ three commands to start with:
   linrank train demo/train.txt model.json --validate demo/vali.txt
 
 Data is LETOR / svmlight text (.gz and .zst too), Parquet, CSV, Arrow, or linrank's own .linrank files.
-Exit codes: 0 done; 1 the data or a value in it cannot be used; 2 the command line is wrong; 3 the new
-model is worse (linrank check); 130 interrupted.
+Exit codes: 0 done; 1 the data or a value in it cannot be used, or a file cannot be read or written; 2 the
+command line is wrong; 3 the new model is worse (linrank check); 130 interrupted (Ctrl-C); 143 ended (SIGTERM).
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return the exit code, whatever becomes of what it prints."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with steady_streams() as out:
-        code = _obey(words)
+    with steady_streams() as out, ended_by_signals() as ending:
+        try:
+            code = _obey(words)
+        except KeyboardInterrupt:
+            verb = f" {words[0]}" if words[:1] and words[0] in VERBS else ""
+            sys.stderr.write(f"linrank{verb}: {ending}\n")
+            code = ending.code
         out.flush()
         # A reader that has gone, as with `| head`, has seen enough.
         if out.failure is None or isinstance(out.failure, BrokenPipeError):
@@ -93,18 +99,21 @@ def _introduction() -> str:
 
 def _run(verb: str, words: Sequence[str]) -> int:
     from linrank.errors import LinrankError
+    from linrank.kernel_news import DAMAGED, NOT_KEPT, telling
 
     module = import_module(f"linrank.cli.{verb}")
     parser = module.parser()
 
     def say(message: object) -> None:
-        sys.stderr.write(f"linrank {verb}: {in_words_of(parser, str(message), words)}\n")
+        # A file's name may hold anything, and says nothing on a line of its own, or to the terminal.
+        line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in str(message))
+        sys.stderr.write(f"linrank {verb}: {in_words_of(parser, line, words)}\n")
 
     def show_warning(message: Warning | str, *_: object) -> None:
         say(message)
 
     try:
-        with warnings.catch_warnings():
+        with telling(say, DAMAGED, NOT_KEPT), warnings.catch_warnings():
             warnings.showwarning = show_warning  # type: ignore[assignment]
             code: int | None = module.run(parser.parse(words))
     except LinrankError as error:
@@ -118,8 +127,5 @@ def _run(verb: str, words: Sequence[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         say(f"{place}{error.strerror or error}. Check the path and its permissions.")
         return 1
-    except KeyboardInterrupt:
-        say("interrupted")
-        return 130
     # Most verbs are done or fail; what else there is to tell a script is theirs.
     return code or 0

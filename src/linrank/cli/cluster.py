@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from linrank.threads import uninterrupted
+
 if TYPE_CHECKING:
     from linrank.executors.dask import DaskExecutor
 
@@ -24,18 +26,52 @@ def add_dask_option(parser: ArgumentParser, what: str) -> None:
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
     """Yield a client of the cluster at an address."""
-    from linrank.executors.dask import connect
-
-    client = connect(address)
+    client = _started(address) if _is_local(address) else _connect(address)
     try:
         yield client
+    except KeyboardInterrupt:
+        _say_no_more()
+        raise
     finally:
-        # First the client, or the scheduler warns of every result that is lost with its worker.
-        cluster = client.cluster
-        client.close()
-        # One that was started here ends here; another stays.
-        if address.startswith("local:"):
-            cluster.close()
+        _close(client, address)
+
+
+def _is_local(address: str) -> bool:
+    return address.startswith("local:")
+
+
+def _started(address: str) -> Any:
+    """The client of a cluster that is started here."""
+    made: list[Any] = []
+    try:
+        uninterrupted(lambda: made.append(_connect(address)))
+    except KeyboardInterrupt:
+        for client in made:
+            _close(client, address)
+        raise
+    return made[0]
+
+
+def _connect(address: str) -> Any:
+    from linrank.executors.dask import connect
+
+    return connect(address)
+
+
+def _close(client: Any, address: str) -> None:
+    # First the client, or the scheduler warns of every result that is lost with its worker.
+    cluster = client.cluster
+    client.close()
+    # One that was started here ends here; another stays.
+    if _is_local(address):
+        cluster.close()
+
+
+def _say_no_more() -> None:
+    """What Dask says of work that is broken off, at length, is what was asked for, and this process is about to end."""
+    import logging
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
 
 
 @contextmanager

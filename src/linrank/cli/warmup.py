@@ -17,15 +17,22 @@ def parser() -> ArgumentParser:
     )
 
 
-def run(_: Namespace) -> None:
+def run(_: Namespace) -> int:
     started = time.perf_counter()
     from linrank.compiled import compilations
+    from linrank.kernel_news import NOT_KEPT, telling
     from linrank.warmup import use_every_kernel
 
-    use_every_kernel()
+    lost: list[str] = []
+    with telling(lost.append, NOT_KEPT):
+        use_every_kernel()
+    if lost:
+        # What is wrong has been said.
+        return 1
     compiled = sum(compilations().values())
     seconds = time.perf_counter() - started
     if compiled:
         console().print(f"{counted(compiled, 'kernel')} compiled in {seconds:.1f} s; they load from disk from now on.")
     else:
         console().print(f"Every kernel was compiled already; loaded and run in {seconds:.1f} s.")
+    return 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector, dense_scores, float_rows
+from linrank.cached import cached_property
 from linrank.dataset.queries import Queries
 from linrank.errors import LinrankError
 from linrank.loaded import is_sparse

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from linrank.arrays import Vector
+from linrank.cached import cached_property
 from linrank.dataset.checked_arrays import checked_features, checked_labels, checked_names, checked_weights
 from linrank.dataset.features import Features, as_features, refuse_missing
 from linrank.dataset.fingerprint import fingerprint_of

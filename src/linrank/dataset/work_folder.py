@@ -65,28 +65,42 @@ def work_folder(out: str | os.PathLike[str], about: dict[str, Any], *, resume: b
     path = folder_of(target)
     known = json.loads(json.dumps({"linrank": __version__, **about}))
     state = {"about": known}
-    if path.exists():
+    if path.exists() and not _is_bare(path):
         state = _state_left(path, known, resume=resume)
+    done = path.with_name(f".{path.name}")
+    with suppress(OSError, LinrankError), _locked(done):
+        # Of a process that was killed at the very end.
+        shutil.rmtree(done)
     path.mkdir(exist_ok=True)
     with _locked(path):
         work = WorkFolder(path, state)
         try:
             work.note()
             yield work
-            put_in_place(work.made, target)
+            # In one step it is no longer work to go on with: a folder that is half removed would be taken for that.
+            path.rename(done)
+            put_in_place(done / _MADE, target)
         except OSError:
             # A full disk is no fault of what has been done: it is gone on with once there is room.
+            if done.exists():
+                done.rename(path)
             raise
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(done, ignore_errors=True)
             raise
-    shutil.rmtree(path)
+    shutil.rmtree(done)
 
 
 def folder_of(out: str | os.PathLike[str]) -> Path:
     """Where the work on a file is."""
     target = Path(out).resolve()
     return target.with_name(target.name + ".parts")
+
+
+def _is_bare(path: Path) -> bool:
+    """Whether the process was killed before it had noted anything."""
+    return path.is_dir() and all(one.name == _LOCK or one.name.startswith(f".{_STATE}.") for one in path.iterdir())
 
 
 def _state_left(path: Path, about: dict[str, Any], *, resume: bool) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, offsets_from_sizes
+from linrank.cached import cached_property
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.duals import nuclear_dual_kernels as kernels
 from linrank.duals.singular_values import Matrix

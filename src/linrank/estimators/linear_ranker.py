@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from linrank.arrays import Vector
+from linrank.cached import cached_property
 from linrank.dataset.features import scores_of
 from linrank.estimators.base import Ranker
 from linrank.executors.local import Threads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,11 @@ class _OneBlasThread:
         self._lock = threading.Lock()
         self._inside = 0
         self._limits: Any = None
+        if hasattr(os, "register_at_fork"):
+            # A child has only the thread that forked: a lock that another one held would never be free there.
+            os.register_at_fork(
+                before=self._lock.acquire, after_in_parent=self._lock.release, after_in_child=self._begin_as_child
+            )
 
     def enter(self) -> None:
         with self._lock:
@@ -43,6 +49,13 @@ class _OneBlasThread:
 
     def _limit(self) -> None:
         self._limits = threadpool_limits(1, user_api="blas")
+
+    def _begin_as_child(self) -> None:
+        """Nobody is at work in a forked child, whoever is in the process that forked it."""
+        self._lock.release()
+        if self._inside:
+            self._inside = 0
+            _by_nobody(self._limits.restore_original_limits)
 
 
 def _by_nobody(task: Callable[[], object]) -> None:
@@ -70,23 +83,29 @@ class Threads:
     def __init__(self, n_threads: int | None = None) -> None:
         self.n_threads = number_of_threads(n_threads)
         self._threads: ThreadPoolExecutor | None = None
+        self._threads_of = self._entered_by = os.getpid()
 
     def __reduce__(self) -> tuple[type[Threads], tuple[int]]:
         return Threads, (self.n_threads,)
 
     @property
     def _pool(self) -> ThreadPoolExecutor | None:
-        if self._threads is None and self.n_threads > 1:
-            self._threads = ThreadPoolExecutor(self.n_threads, "linrank")
+        # A forked child has not the threads of the process that forked it.
+        if self.n_threads > 1 and (self._threads is None or self._threads_of != os.getpid()):
+            self._threads, self._threads_of = ThreadPoolExecutor(self.n_threads, "linrank"), os.getpid()
         return self._threads
 
     def __enter__(self) -> Self:
         _one_blas_thread.enter()
+        self._entered_by = os.getpid()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._entered_by != os.getpid():
+            # A child that was forked meanwhile: who entered leaves.
+            return
         _one_blas_thread.leave()
         # Tasks take milliseconds: after an interrupt those that run are left to end, and the others do not begin.
         threads, self._threads = self._threads, None

@@ -8,10 +8,10 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from linrank.cached import cached_property
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, MissingDependencyError, naming
 from linrank.estimators.base import Ranker

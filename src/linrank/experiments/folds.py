@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from linrank.cached import cached_property
 from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, naming

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from linrank.errors import LinrankError
 from linrank.experiments.comparison import Job, JobResult, run_job
 from linrank.experiments.folds import Fold
-from linrank.threads import number_of_threads
+from linrank.threads import number_of_threads, uninterrupted
+
+# How often a process looks whether the one that started it is there.
+_GLANCE = 1.0
 
 Watch = Callable[[Job, JobResult | Exception | None], object]
 """Hears of each job when it starts (None), and when it ends or fails."""
@@ -42,19 +48,34 @@ def run_jobs(jobs: Sequence[Job], n_processes: int, watch: Watch, executor: Any 
     from joblib.externals.loky import ProcessPoolExecutor
 
     running: dict[Future[JobResult | Exception], Job] = {}
-    with ProcessPoolExecutor(n_processes) as pool:
-        try:
-            while waiting or running:
-                while waiting and len(running) < n_processes:
-                    job = waiting.pop()
-                    watch(job, None)
-                    running[pool.submit(_outcome, job)] = job
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    watch(running.pop(future), future.result())
-        except BaseException:
-            pool.shutdown(wait=False, kill_workers=True)
-            raise
+    pool = ProcessPoolExecutor(n_processes, initializer=end_with, initargs=(os.getpid(),))
+    to_its_end = False
+    try:
+        while waiting or running:
+            while waiting and len(running) < n_processes:
+                job = waiting.pop()
+                watch(job, None)
+                # It starts processes.
+                running[uninterrupted(partial(pool.submit, _outcome, job))] = job
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                watch(running.pop(future), future.result())
+        to_its_end = True
+    finally:
+        # Not `with`, which waits for the jobs that run, whatever happened.
+        pool.shutdown(kill_workers=not to_its_end)
+
+
+def end_with(parent: int) -> None:
+    """End this process soon after the one that started it, which may be killed and then tells nobody."""
+
+    def watch() -> None:
+        # An orphan is given another parent.
+        while os.getppid() == parent:
+            time.sleep(_GLANCE)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="linrank-parent", daemon=True).start()
 
 
 def check_for_cluster(folds: Iterable[Fold]) -> None:

@@ -65,11 +65,15 @@ class Export:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the file, and the test vectors beside it; return where those are."""
         content = self.content.encode() if isinstance(self.content, str) else self.content
-        with replacing(path, "wb") as file:
-            file.write(content)
         beside = vectors_path(path)
-        with replacing(beside) as file:
-            file.write(self.vectors_json())
+        # The vectors say that the file is ours. They are on the disk before it is, and if the process is killed between
+        # the two, what is left of them says so.
+        with replacing(beside) as vectors:
+            vectors.write(self.vectors_json())
+            vectors.flush()
+            os.fsync(vectors.fileno())
+            with replacing(path, "wb") as file:
+                file.write(content)
         return beside
 
     def vectors_json(self) -> str:

@@ -7,10 +7,10 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from linrank.cached import cached_property
 from linrank.errors import DataFormatError
 from linrank.strict_json import finite, finite_from_text, strict_json
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
+from linrank.cached import cached_property
 from linrank.errors import LinrankError
 from linrank.objective.duality import NoDual
 from linrank.objective.pair_losses import PairLoss

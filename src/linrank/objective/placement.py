@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from operator import iadd
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets
+from linrank.cached import cached_property
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset

@@ -7,7 +7,6 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
+from linrank.cached import cached_property
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import block_bounds
 from linrank.dataset.stored_arrays import Runs, fill

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linrank.cached import cached_property
 from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.fingerprint import fingerprint_of
 from linrank.dataset.missing_rule import MissingRule

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from linrank.arrays import Vector
+from linrank.cached import cached_property
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.least_squares import Centring

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from linrank.cached import cached_property
 from linrank.errors import DataFormatError
 from linrank.reading.logs.form import Form, LogFault
 from linrank.reading.logs.json_records import Record, refuse_repeated_keys
