@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TypeAlias
-
-import numba
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -13,6 +13,7 @@ Function: TypeAlias = Callable[..., Any]
 _REASSOCIATED = {"reassoc", "contract", "nsz"}
 
 _kernels: list[Any] = []
+_listeners: list[Callable[[str | None], object]] = []
 
 
 def kernel(function: Function) -> Function:
@@ -29,15 +30,72 @@ def summing_kernel(function: Function) -> Function:
 
 
 def _compile(function: Function, fastmath: bool | set[str]) -> Function:
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        # Neither the package's folder nor the user's cache folder can be written: compile anew in every process.
-        compiled = numba.njit(**options)(function)
+    import numba
+
+    compiled = numba.njit(nogil=True, fastmath=fastmath, error_model="numpy")(function)
     if not numba.config.DISABLE_JIT:
+        compiled._cache = _KernelCache(function)  # noqa: SLF001 - what `cache=True` sets
         _kernels.append(compiled)
     return compiled  # type: ignore[no-any-return]
+
+
+class _KernelCache:
+    """Where numba finds and leaves a kernel's machine code: its own files, looked for when the kernel is first called.
+
+    Loading is all that most processes do, and numba first brings up what compiling needs, with SciPy behind it: a
+    quarter of a second. Compiling does that itself, so here only what machine code calls is brought up.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    @cached_property
+    def _files(self) -> Any:
+        from numba.core.caching import FunctionCache, NullCache
+
+        try:
+            return FunctionCache(self._function)
+        except RuntimeError:
+            # Neither the package's folder nor the user's cache folder can be written: compile anew in every process.
+            return NullCache()
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        from numba.core.runtime import rtsys
+
+        rtsys.initialize(target)
+        load = getattr(self._files, "_load_overload", self._files.load_overload)
+        loaded = load(signature, target)
+        if loaded is None:
+            for listen in _listeners:
+                listen(self.cache_path)
+        return loaded
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        self._files.save_overload(signature, compiled)
+
+    @property
+    def cache_path(self) -> str | None:
+        path: str | None = self._files.cache_path
+        return path
+
+    def enable(self) -> None:
+        self._files.enable()
+
+    def disable(self) -> None:
+        self._files.disable()
+
+    def flush(self) -> None:
+        self._files.flush()
+
+
+@contextmanager
+def hearing_of_compilations(listen: Callable[[str | None], object]) -> Iterator[None]:
+    """Have something called before each compilation: with the folder that keeps what is made, None where none does."""
+    _listeners.append(listen)
+    try:
+        yield
+    finally:
+        _listeners.remove(listen)
 
 
 def compilations() -> dict[str, int]:

@@ -34,13 +34,13 @@ def subclass_once_loaded(module: str, name: str) -> Callable[[Class], Class]:
             cls.__bases__ = (getattr(loaded, name),)
             for kind in _with_subclasses(cls):
                 # As if it had been declared now: scikit-learn, for one, looks at the methods of its estimators here.
-                super(cls, kind).__init_subclass__()  # type: ignore[misc]
+                super(cls, kind).__init_subclass__()  # type: ignore[arg-type]
 
         if module in sys.modules:
             # Imported again, which waits for a thread that is in the middle of it.
             take(import_module(module))
         else:
-            sys.meta_path.insert(0, _Awaited(module, take))  # type: ignore[arg-type]
+            sys.meta_path.insert(0, _Awaited(module, take))
         return cls
 
     return declare
@@ -70,5 +70,6 @@ class _Awaited:
 
 def _with_subclasses(cls: type) -> Iterator[type]:
     yield cls
-    for below in cls.__subclasses__():
+    subclasses: list[type] = cls.__subclasses__()
+    for below in subclasses:
         yield from _with_subclasses(below)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 
 from linrank._version import __version__
 from linrank.cli.option_names import in_words_of
 from linrank.cli.streams import steady_streams
+from linrank.compiled import hearing_of_compilations
 
 # Each verb, and the sentence `linrank --help` says about it.
 VERBS = {
@@ -51,6 +53,9 @@ Data is LETOR / svmlight text (.gz and .zst too), Parquet, CSV, Arrow, or linran
 Exit codes: 0 done; 1 the data or a value in it cannot be used; 2 the command line is wrong; 3 the new
 model is worse (linrank check); 130 interrupted.
 """
+
+_KEPT = "once: they are kept for the next run, and 'linrank warmup' makes all of them"
+_NOT_KEPT = "as in every run: no folder can be written to keep them, and NUMBA_CACHE_DIR names none"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,9 +109,11 @@ def _run(verb: str, words: Sequence[str]) -> int:
         say(message)
 
     try:
-        with warnings.catch_warnings():
+        arguments = parser.parse(words)
+        is_told = verb != "warmup" and not any(getattr(arguments, silent, False) for silent in ("quiet", "json"))
+        with warnings.catch_warnings(), hearing_of_compilations(_once(say)) if is_told else nullcontext():
             warnings.showwarning = show_warning  # type: ignore[assignment]
-            code: int | None = module.run(parser.parse(words))
+            code: int | None = module.run(arguments)
     except LinrankError as error:
         say(error)
         return 1
@@ -123,3 +130,15 @@ def _run(verb: str, words: Sequence[str]) -> int:
         return 130
     # Most verbs are done or fail; what else there is to tell a script is theirs.
     return code or 0
+
+
+def _once(say: Callable[[object], None]) -> Callable[[str | None], None]:
+    """Say why the first run takes seconds longer than any other, once for all kernels."""
+    told: list[bool] = []
+
+    def tell(folder: str | None) -> None:
+        if not told:
+            told.append(True)
+            say(f"compiling kernels, {_NOT_KEPT if folder is None else _KEPT}.")
+
+    return tell

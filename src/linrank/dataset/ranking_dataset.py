@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Vector
 from linrank.dataset.checked_arrays import checked_features, checked_labels, checked_names, checked_weights
@@ -24,6 +24,7 @@ from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
 from linrank.errors import LinrankError, UnusableNumberError
+from linrank.loaded import is_sparse
 
 if TYPE_CHECKING:
     from linrank.dataset.summary import DatasetSummary
@@ -136,7 +137,7 @@ class RankingDataset:
         rows = [part.features for part in (first, *others)]
         comments = [part.comments for part in (first, *others) if part.comments is not None]
         joined = cls.from_arrays(
-            sparse.vstack(rows, format="csr") if first.is_sparse else np.concatenate(rows),
+            scipy.sparse.vstack(rows, format="csr") if first.is_sparse else np.concatenate(rows),
             np.concatenate([part.require_labels() for part in parts]) if any(p.is_judged for p in parts) else None,
             qid=np.concatenate([part.qid for part in parts]),
             feature_names=first.feature_names,
@@ -160,7 +161,7 @@ class RankingDataset:
 
     @property
     def is_sparse(self) -> bool:
-        return bool(sparse.issparse(self.features))
+        return is_sparse(self.features)
 
     @property
     def is_judged(self) -> bool:
@@ -252,7 +253,7 @@ class RankingDataset:
         if self.is_sparse:
             matrix = self.features
             parts = (matrix.data, matrix.indices, matrix.indptr)
-            return replace(self, features=sparse.csr_array(parts, shape=(self.n_documents, n_features)))
+            return replace(self, features=scipy.sparse.csr_array(parts, shape=(self.n_documents, n_features)))
         return replace(self, features=np.pad(self.features, ((0, 0), (0, missing))))
 
     def subset(self, queries: Any) -> RankingDataset:
@@ -370,9 +371,9 @@ def _spread_columns(features: Any, there: NDArray[np.bool_]) -> Any:
         return features
     shape = int(features.shape[0]), len(there)
     places = np.flatnonzero(there)
-    if sparse.issparse(features):
+    if is_sparse(features):
         matrix = features.tocsr()
-        return sparse.csr_array((matrix.data, places[matrix.indices], matrix.indptr), shape=shape)
+        return scipy.sparse.csr_array((matrix.data, places[matrix.indices], matrix.indptr), shape=shape)
     spread = np.zeros(shape, dtype=features.dtype)
     spread[:, places] = features
     return spread

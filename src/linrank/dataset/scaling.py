@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from linrank.arrays import Vector
 from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling, Scaling, ScalingKind
 from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, UnusableNumberError
+from linrank.loaded import is_sparse
 
 SCALINGS = ("auto", "none", *get_args(ScalingKind))
 """What a user may ask for."""
@@ -202,7 +203,7 @@ def rows_at(dataset: Any, place: Any) -> Iterator[Any]:
 
 
 def _dense_row(row: Any) -> Vector:
-    return np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
+    return np.asarray(row.toarray() if is_sparse(row) else row, dtype=np.float64).ravel()
 
 
 # Of some rows: module-level functions whose inputs are arguments, so that they can travel to another process.
@@ -223,7 +224,7 @@ def squared_deviations(rows: Any, *, units: Vector, mean: Vector) -> Vector:
     """The sum of the squares of each column, in its units and from its mean."""
     with np.errstate(over="ignore", invalid="ignore"):
         rows = _in_units(rows, units)
-        if not sparse.issparse(rows):
+        if not is_sparse(rows):
             return np.square(rows - mean).sum(axis=0)  # type: ignore[no-any-return]
         columns = rows.indices
         deviations = np.bincount(columns, np.square(rows.data - mean[columns]), minlength=len(mean))
@@ -232,6 +233,6 @@ def squared_deviations(rows: Any, *, units: Vector, mean: Vector) -> Vector:
 
 
 def _in_units(rows: Any, units: Vector) -> Any:
-    if sparse.issparse(rows):
-        return sparse.csr_array((rows.data / units[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+    if is_sparse(rows):
+        return scipy.sparse.csr_array((rows.data / units[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
     return rows / units

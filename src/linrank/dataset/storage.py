@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.dataset.features import SparseFeatures, as_features
 from linrank.dataset.queries import Queries
@@ -205,9 +205,9 @@ def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:
     return np.asarray(mapped, dtype=section.dtype.newbyteorder("="))
 
 
-def _mapped_csr(arrays: dict[str, NDArray[Any]], layout: Layout) -> sparse.csr_array:
+def _mapped_csr(arrays: dict[str, NDArray[Any]], layout: Layout) -> scipy.sparse.csr_array:
     # The usual constructor may copy the columns to the type of the row starts, and the flag saves a scan of them.
-    matrix = sparse.csr_array((layout.n_documents, layout.n_features), dtype=arrays["values"].dtype)
+    matrix = scipy.sparse.csr_array((layout.n_documents, layout.n_features), dtype=arrays["values"].dtype)
     matrix.indptr, matrix.indices, matrix.data = arrays["row_starts"], arrays["columns"], arrays["values"]
     matrix.has_canonical_format = True
     return matrix

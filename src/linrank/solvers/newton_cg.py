@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from numpy.linalg import LinAlgError
 
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.placement import PlacedData
 from linrank.objective.samples import Sample
+from linrank.solvers.cholesky import CholeskyFactor
 from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
 from linrank.solvers.line_search import advance
 from linrank.solvers.solution import Journal, Solution
@@ -151,10 +152,8 @@ def _preconditioner(point: EvaluatedPoint, sample: Sample | None) -> Preconditio
     for ridge in _RIDGES:
         hessian[np.diag_indices_from(hessian)] = 1.0 + ridge
         try:
-            factor = cho_factor(hessian, check_finite=False)
+            factor = CholeskyFactor.of(hessian)
         except LinAlgError:
             continue
-        return lambda residual, out: np.multiply(
-            scale, cho_solve(factor, scale * residual, overwrite_b=True, check_finite=False), out=out
-        )
+        return lambda residual, out: np.multiply(scale, factor.solve(scale * residual), out=out)
     return lambda residual, out: np.multiply(scale * scale, residual, out=out)
