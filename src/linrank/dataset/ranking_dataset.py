@@ -312,12 +312,10 @@ class RankingDataset:
     def fingerprint(self) -> str:
         """A hash of the features, labels, queries and weights: the same for the same data, on any machine."""
         matrix = self.features
-        columns = [matrix]
-        if self.is_sparse:
-            columns = [matrix.data, matrix.indices.astype("<i8"), matrix.indptr.astype("<i8")]
-        columns += [self.labels, self.queries.of_rows().astype("<i8"), self.document_weights, self.query_weights]
+        columns = [matrix.data, matrix.indices, matrix.indptr] if self.is_sparse else [matrix]
+        columns += [self.labels, self.queries.of_rows(), self.document_weights, self.query_weights]
         if self.unretrieved is not None:
-            columns += [self.unretrieved.labels, self.unretrieved.starts.astype("<i8")]
+            columns += [self.unretrieved.labels, self.unretrieved.starts]
         about = f"{matrix.shape} {matrix.dtype} {self.is_sparse}"
         return fingerprint_of(about, (column for column in columns if column is not None), self.queries.ids.tolist())
 

@@ -9,10 +9,12 @@ from typing import Any, get_args
 import numpy as np
 import scipy
 
-from linrank.arrays import Vector
+from linrank.arrays import Vector, for_kernels
+from linrank.compiled import kernel
 from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling, Scaling, ScalingKind
 from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.sound_rows import csr_of, narrow
 from linrank.errors import LinrankError, UnusableNumberError
 from linrank.loaded import is_sparse
 
@@ -195,15 +197,20 @@ def _places(dataset: RankingDataset, most: int | None = None) -> Sequence[Any]:
 def rows_at(dataset: Any, place: Any) -> Iterator[Any]:
     """The rows of a slice, or of a partition, some at a time."""
     if isinstance(place, slice):
-        yield dataset.features[place]
+        yield _some_rows(dataset.features, place)
         return
     for part in dataset.as_they_stand([place]):
         for rows in _places(part):
-            yield part.features[rows]
+            yield _some_rows(part.features, rows)
 
 
-def _dense_row(row: Any) -> Vector:
-    return np.asarray(row.toarray() if is_sparse(row) else row, dtype=np.float64).ravel()
+def _some_rows(features: Any, place: slice) -> Any:
+    """Neighbouring rows; those of a CSR matrix as a view, where scipy would copy them."""
+    if not is_sparse(features):
+        return features[place]
+    first, last = features.indptr[place.start], features.indptr[place.stop]
+    starts = features.indptr[place.start : place.stop + 1] - first
+    return csr_of(features.data[first:last], features.indices[first:last], starts, int(features.shape[1]))
 
 
 # Of some rows: module-level functions whose inputs are arguments, so that they can travel to another process.
@@ -211,7 +218,27 @@ def _dense_row(row: Any) -> Vector:
 
 def column_ranges(rows: Any) -> tuple[Vector, Vector]:
     """The least and the largest value of each column."""
-    return _dense_row(rows.min(axis=0)), _dense_row(rows.max(axis=0))
+    if not is_sparse(rows):
+        return rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
+    n_rows, n_features = rows.shape
+    least, most = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+    counts = np.zeros(n_features, dtype=np.int64)
+    _widen_ranges(for_kernels(rows.data), narrow(rows.indices, rows.indptr)[0], least, most, counts)
+    # Where a row has no entry it has a zero.
+    absent = counts < n_rows
+    return np.where(absent, np.minimum(least, 0.0), least), np.where(absent, np.maximum(most, 0.0), most)
+
+
+@kernel
+def _widen_ranges(values, columns, least, most, counts):  # type: ignore[no-untyped-def]
+    for entry in range(len(values)):
+        value, column = values[entry], columns[entry]
+        counts[column] += 1
+        # NaN is neither less nor more; what is missing stays so.
+        if value < least[column] or np.isnan(value):
+            least[column] = value
+        if value > most[column] or np.isnan(value):
+            most[column] = value
 
 
 def column_sums(rows: Any, *, units: Vector) -> Vector:

@@ -42,6 +42,15 @@ def sound_csr(X: Any) -> scipy.sparse.csr_array:
     return matrix
 
 
+def csr_of(
+    values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], n_features: int
+) -> scipy.sparse.csr_array:
+    """A CSR matrix of arrays as they are: scipy looks at all of them, and copies a small part of a large one."""
+    matrix = scipy.sparse.csr_array((len(starts) - 1, n_features), dtype=values.dtype)
+    matrix.data, matrix.indices, matrix.indptr = values, columns, starts
+    return matrix
+
+
 def refuse_unsound(X: Any) -> None:
     """Refuse a scipy matrix of any form whose indices lead out of it, before scipy or scikit-learn follows them."""
     if not is_sparse(X):

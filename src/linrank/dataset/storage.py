@@ -15,6 +15,7 @@ from linrank.dataset.features import SparseFeatures, as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.section_writer import SectionWriter
+from linrank.dataset.sound_rows import csr_of
 from linrank.dataset.storage_checks import problem_of_arrays
 from linrank.dataset.storage_layout import Layout, Section, read_layout
 from linrank.dataset.text_column import TextColumn
@@ -207,8 +208,7 @@ def _mapped(file: IO[bytes], section: Section) -> NDArray[Any]:
 
 def _mapped_csr(arrays: dict[str, NDArray[Any]], layout: Layout) -> scipy.sparse.csr_array:
     # The usual constructor may copy the columns to the type of the row starts, and the flag saves a scan of them.
-    matrix = scipy.sparse.csr_array((layout.n_documents, layout.n_features), dtype=arrays["values"].dtype)
-    matrix.indptr, matrix.indices, matrix.data = arrays["row_starts"], arrays["columns"], arrays["values"]
+    matrix = csr_of(arrays["values"], arrays["columns"], arrays["row_starts"], layout.n_features)
     matrix.has_canonical_format = True
     return matrix
 
