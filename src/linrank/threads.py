@@ -1,10 +1,15 @@
-"""How many threads to use."""
+"""How many threads to use, and work beside other work."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from linrank.errors import LinrankError
+
+Value = TypeVar("Value")
 
 
 def number_of_threads(asked: int | None) -> int:
@@ -14,3 +19,11 @@ def number_of_threads(asked: int | None) -> int:
     if asked < 1:
         raise LinrankError(f"n_threads={asked}; use at least 1, or None for all processors.")
     return asked
+
+
+def begun(task: Callable[[], Value]) -> Callable[[], Value]:
+    """Begin a task in a thread of its own; what is returned waits for its end, and has what it returned or raised."""
+    pool = ThreadPoolExecutor(1)
+    result = pool.submit(task)
+    pool.shutdown(wait=False)
+    return result.result
