@@ -25,6 +25,7 @@ from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
 from linrank.errors import LinrankError, UnusableNumberError
 from linrank.loaded import is_sparse
+from linrank.named_weights import numbers_as_names
 
 if TYPE_CHECKING:
     from linrank.dataset.summary import DatasetSummary
@@ -190,7 +191,7 @@ class RankingDataset:
     @property
     def names(self) -> tuple[str, ...]:
         """The feature names, or their numbers from 1 where they have none."""
-        return self.feature_names or tuple(str(number + 1) for number in range(self.n_features))
+        return self.feature_names or numbers_as_names(self.n_features)
 
     def check_trainable(self) -> None:
         """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once."""

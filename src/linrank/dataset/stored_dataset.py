@@ -28,6 +28,7 @@ from linrank.dataset.width import check_room
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import TemporaryFolder
 from linrank.memory import bytes_named
+from linrank.named_weights import numbers_as_names
 
 # Of a dataset that is gone through chunk after chunk. Two are in memory while the next is read, and one more where it
 # is scaled: together they are less than training works in.
@@ -132,7 +133,7 @@ class StoredDataset:
     @property
     def names(self) -> tuple[str, ...]:
         """The feature names, or their numbers from 1 where they have none."""
-        return self.feature_names or tuple(str(number + 1) for number in range(self.n_features))
+        return self.feature_names or numbers_as_names(self.n_features)
 
     @property
     def features(self) -> StoredFeatures:

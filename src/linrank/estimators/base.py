@@ -28,6 +28,7 @@ from linrank.estimators.settings import check_kinds
 from linrank.executors.pieces import scores_by_chunks
 from linrank.loaded import subclass_once_loaded
 from linrank.measures import NDCG, Judgements, evaluate
+from linrank.named_weights import numbers_as_names
 from linrank.reading.partitions import PartitionedDataset
 from linrank.reading.scan import is_dask_frame, scan
 
@@ -182,7 +183,7 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
         """The names of the columns it was trained on, or their numbers from 1 where they have none."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            return tuple(str(number + 1) for number in range(self.n_features_in_))
+            return numbers_as_names(self.n_features_in_)
         return tuple(str(name) for name in names)
 
     def _rows(self, X: Any) -> Any:
