@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linrank import strict_json
+import linrank.model
+from linrank import LinearModel, strict_json
+from linrank.reading.listed_numbers import listed
 from linrank.strict_json import written_json
+
+pytestmark = pytest.mark.kernels
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers()
 PLAIN = st.none() | st.booleans() | NUMBERS | st.text(max_size=8)
@@ -40,6 +44,24 @@ def test_arrays_and_tuples_are_lists(n):
     given_, listed = {"a": numbers, "b": tuple("xyzuv"[:n])}, {"a": numbers.tolist(), "b": list("xyzuv"[:n])}
     assert "".join(written_json(given_, indented=True)) == indented(listed)
     assert "".join(written_json(given_, indented=False)) == canonical(listed)
+
+
+@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**60), 2**60).map(float)))
+def test_numbers_that_a_kernel_writes_are_as_python_writes_them(values):
+    array = np.array(values, dtype=np.float64)
+    assert listed(array, ", ") == ", ".join(map(repr, values))
+    for form, plain in ((True, indented), (False, canonical)):
+        text = "".join(written_json({"a": [array, {"b": array}]}, indented=form, listed=listed))
+        assert text == plain({"a": [values, {"b": values}]})
+
+
+def test_a_wide_model_is_written_the_same_with_and_without_a_compiler(tmp_path, monkeypatch):
+    model = LinearModel(np.random.default_rng(0).standard_normal(30), tuple(map(str, range(30))))
+    model.save(tmp_path / "plain.json")
+    monkeypatch.setattr(linrank.model, "_MANY", 1)
+    model.save(tmp_path / "compiled.json")
+    assert (tmp_path / "plain.json").read_bytes() == (tmp_path / "compiled.json").read_bytes()
+    assert (linrank.load(tmp_path / "compiled.json").weights == model.weights).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, [1.0, np.inf], {"a": np.array([np.nan])}])

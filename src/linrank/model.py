@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from linrank.strict_json import strict_json, written_json
 
 FORMAT = "linrank-model"
 SCHEMA_VERSION = 1
+_MANY = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,7 +206,7 @@ class LinearModel:
         from linrank.files import replacing
 
         with replacing(path) as file:
-            file.writelines(written_json(document, indented=True))
+            file.writelines(written_json(document, indented=True, listed=_writer_of(self.weights)))
             file.write("\n")
 
     @classmethod
@@ -261,9 +263,18 @@ def utc_now() -> str:
 
 def _checksum(content: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
-    for piece in written_json(content, indented=False):
+    for piece in written_json(content, indented=False, listed=_writer_of(content["weights"])):
         digest.update(piece.encode())
     return "sha256:" + digest.hexdigest()
+
+
+def _writer_of(weights: Any) -> Any:
+    """What writes many numbers quickly, where a training has loaded the compiler anyway; few are soon written."""
+    if "numba" not in sys.modules or len(weights) < _MANY:
+        return None
+    from linrank.reading.listed_numbers import listed
+
+    return listed
 
 
 def _scaling_record(scaling: Scaling | None) -> dict[str, Any] | None:
