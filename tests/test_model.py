@@ -1,3 +1,4 @@
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -13,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, make_ranking
+from linrank.dataset import fingerprint
 from linrank.dataset.scaling import fit_scaling, scaling_named
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -139,6 +141,22 @@ def test_the_fingerprint_tells_data_apart():
     assert len({data.fingerprint(), other.fingerprint(), thin.fingerprint()}) == 3
     renamed = RankingDataset.from_arrays(data.features, data.labels, qid=[f"é{query}" for query in data.qid])
     assert renamed.fingerprint() != data.fingerprint()
+
+
+@pytest.mark.parametrize("at_a_time", [1, 7, 1 << 18])
+@pytest.mark.parametrize("density", [1.0, 0.5])
+def test_the_fingerprint_is_the_hash_of_everything_one_after_the_other(monkeypatch, density, at_a_time):
+    """However much of an array is converted at a time."""
+    monkeypatch.setattr(fingerprint, "_NUMBERS_AT_A_TIME", at_a_time)
+    data, _ = make_ranking(5, 10, 4, density=density)
+    X = data.features
+    told = hashlib.sha256(f"{X.shape} {X.dtype} {data.is_sparse}".encode())
+    for array in (X.data, X.indices.astype("<i8"), X.indptr.astype("<i8")) if data.is_sparse else (X,):
+        told.update(array.tobytes())
+    told.update(data.labels.tobytes() + np.repeat(np.arange(5), 10).astype("<i8").tobytes())
+    for query in data.queries.ids.tolist():
+        told.update(f"{len(str(query))} {query}".encode())
+    assert data.fingerprint() == f"sha256:{told.hexdigest()}"
 
 
 def damaged(change, old="", new=""):

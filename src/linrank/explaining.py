@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Vector
 from linrank.dataset.applied_scaling import QueryScaling
 from linrank.errors import LinrankError
+from linrank.loaded import is_sparse
 from linrank.model import LinearModel
 from linrank.reading.named_columns import columns_by_name, named_table
 from linrank.showing import text_table
@@ -177,7 +177,7 @@ def _row(row: Any, names: Sequence[str], needed: NDArray[np.bool_], which: str) 
         row = _by_name(row, names, needed, which)
     elif named_table(row) is not None:
         row = np.where(needed, columns_by_name(row, names, needed), np.nan)
-    values = np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64)
+    values = np.asarray(row.toarray() if is_sparse(row) else row, dtype=np.float64)
     if values.ndim == 2 and values.shape[0] == 1:
         values = values[0]
     if values.shape != (len(names),):

@@ -26,10 +26,11 @@ from numba.core.caching import (
     UserWideCacheLocator,
 )
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from linrank.files import replacing
-from linrank.kernel_news import DAMAGED, NOT_KEPT, say_once
+from linrank.kernel_news import COMPILED, DAMAGED, NOT_KEPT, say_once
 
 _DIGEST = hashlib.sha256().digest_size
 # Numba's settings by which the same code becomes another program.
@@ -48,7 +49,9 @@ class KernelCache(NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled form for a signature; None where there is none."""
-        target_context.refresh()
+        # All that machine code calls. What only compiling needs, with SciPy behind it, takes a quarter of a second, and
+        # compiling brings it up itself.
+        rtsys.initialize(target_context)
         stem, code = self._form(sig, target_context.codegen())
         damaged = None
         for folder in self._folders:
@@ -65,6 +68,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
             damaged = path
         if damaged is not None:
             say_once(DAMAGED, f"{damaged}: is damaged, so this kernel is compiled anew.")
+        say_once(COMPILED, "compiling kernels, which later runs find on disk; 'linrank warmup' makes all of them.")
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

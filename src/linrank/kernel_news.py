@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 Tell = Callable[[str], object]
 
-DAMAGED, NOT_KEPT = "damaged", "not kept"
+COMPILED, DAMAGED, NOT_KEPT = "compiled", "damaged", "not kept"
 
 _listeners: list[tuple[Tell, set[str]]] = []
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,10 +21,11 @@ from linrank.dataset.queries import Queries
 from linrank.errors import DataFormatError, LinrankError
 from linrank.loaded import is_a, is_sparse
 from linrank.named_weights import NamedWeights
-from linrank.strict_json import finite, strict_json
+from linrank.strict_json import finite, strict_json, written_json
 
 FORMAT = "linrank-model"
 SCHEMA_VERSION = 1
+_MANY = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,12 +202,12 @@ class LinearModel:
         """Write the model as JSON, whole or not at all."""
         content = self._content()
         document = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "checksum": _checksum(content), **content}
-        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         # What writes files safely is not needed to score.
         from linrank.files import replacing
 
         with replacing(path) as file:
-            file.write(text + "\n")
+            file.writelines(written_json(document, indented=True, listed=_writer_of(self.weights)))
+            file.write("\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LinearModel:
@@ -228,8 +229,8 @@ class LinearModel:
             "parameters": dict(self.parameters),
             "training": dict(self.training),
             "data_fingerprint": self.data_fingerprint,
-            "feature_names": list(self.feature_names),
-            "weights": self.weights.tolist(),
+            "feature_names": self.feature_names,
+            "weights": self.weights,
             "scaling": _scaling_record(self.scaling),
             "missing": self.missing,
             "trained_at": self.trained_at,
@@ -261,15 +262,26 @@ def utc_now() -> str:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+    digest = hashlib.sha256()
+    for piece in written_json(content, indented=False, listed=_writer_of(content["weights"])):
+        digest.update(piece.encode())
+    return "sha256:" + digest.hexdigest()
+
+
+def _writer_of(weights: Any) -> Any:
+    """What writes many numbers quickly, where a training has loaded the compiler anyway; few are soon written."""
+    if "numba" not in sys.modules or len(weights) < _MANY:
+        return None
+    from linrank.reading.listed_numbers import listed
+
+    return listed
 
 
 def _scaling_record(scaling: Scaling | None) -> dict[str, Any] | None:
     if scaling is None:
         return None
     if isinstance(scaling, ColumnScaling):
-        return {"kind": scaling.kind, "shift": scaling.shift.tolist(), "scale": scaling.scale.tolist()}
+        return {"kind": scaling.kind, "shift": scaling.shift, "scale": scaling.scale}
     return {"kind": scaling.kind}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,12 @@ from linrank.errors import LinrankError, MissingDependencyError
 from linrank.showing import Rows, html_table, shown, text_table
 
 _MOST_PRINTED = 20
+
+
+@lru_cache(maxsize=2)
+def numbers_as_names(n_features: int) -> tuple[str, ...]:
+    """The names of features that have none: their numbers from 1, made once where they are a million."""
+    return tuple(map(str, range(1, n_features + 1)))
 
 
 class NamedWeights(Mapping[str, float]):

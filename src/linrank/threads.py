@@ -1,14 +1,15 @@
-"""How many threads to use, and one that no interrupt reaches."""
+"""How many threads to use, work beside other work, and work that no interrupt reaches."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from linrank.errors import LinrankError
 
-T = TypeVar("T")
+Value = TypeVar("Value")
 
 
 def number_of_threads(asked: int | None) -> int:
@@ -20,9 +21,15 @@ def number_of_threads(asked: int | None) -> int:
     return asked
 
 
-def uninterrupted(task: Callable[[], T]) -> T:
+def uninterrupted(task: Callable[[], Value]) -> Value:
     """What a task returns; Ctrl-C is heard after its end, since what is half started cannot be ended in order."""
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(task).result()
+
+
+def begun(task: Callable[[], Value]) -> Callable[[], Value]:
+    """Begin a task in a thread of its own; what is returned waits for its end, and has what it returned or raised."""
+    pool = ThreadPoolExecutor(1)
+    result = pool.submit(task)
+    pool.shutdown(wait=False)
+    return result.result

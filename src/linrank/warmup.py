@@ -11,7 +11,8 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import fit_scaling
+from linrank.dataset.scaling import choose_scaling, fit_scaling
+from linrank.dataset.summary import count_pairs
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
 from linrank.estimators.ada_rank import AdaRank
@@ -34,6 +35,7 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
+from linrank.reading.listed_numbers import listed
 from linrank.reading.read import read
 from linrank.reading.write_svmlight import write_svmlight
 
@@ -58,7 +60,10 @@ def use_every_kernel() -> None:
 
 
 def _use_training(data: RankingDataset, weights: Vector) -> None:
+    choose_scaling("auto", data)
     fit_scaling("query", data).apply(data.features, data.queries)
+    count_pairs(data)
+    listed(weights, ",")
     single_feature_ndcg(data)
     with warnings.catch_warnings():
         # A little data is not worth converging on.

@@ -345,7 +345,7 @@ def test_output_that_nobody_reads_to_the_end_is_no_error(folder):
     result = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True, check=False
     )
-    assert result.stderr == ""
+    assert [line for line in result.stderr.splitlines() if "compiling kernels" not in line] == []
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX only")

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from linrank import LinrankError, RankingDataset, make_ranking
-from linrank.dataset.scaling import SCALINGS, choose_scaling, fit_scaling
+from linrank.dataset.scaling import SCALINGS, choose_scaling, column_ranges, fit_scaling, rows_at
 from strategies import datasets
 
 pytestmark = pytest.mark.kernels
@@ -31,6 +32,27 @@ def scaled_plainly(kind, data):
     else:
         shift, scale = 0.0, np.abs(X).max(axis=0)
     return (X - shift) / np.where(scale > 1e-12, scale, 1.0)
+
+
+@given(data=datasets(), with_missing=st.booleans())
+def test_ranges_of_columns_are_those_of_the_written_out_rows(data, with_missing):
+    """Of sparse rows too, where zeros are not held and a missing value stays missing; of any neighbouring rows."""
+    values = data.features.data if data.is_sparse else data.features
+    if with_missing and data.is_sparse and len(values):
+        values[::3] = np.nan
+    for place in (slice(0, len(data)), slice(len(data) // 2, len(data))):
+        (rows,) = rows_at(data, place)
+        expected = dense(data.features)[place]
+        for found, wanted in zip(column_ranges(rows), (expected.min(axis=0), expected.max(axis=0)), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_neighbouring_sparse_rows_are_a_view():
+    data, _ = make_ranking(6, 5, 4, density=0.4)
+    (rows,) = rows_at(data, slice(20, 25))
+    assert np.shares_memory(rows.data, data.features.data)
+    assert np.shares_memory(rows.indices, data.features.indices)
+    np.testing.assert_array_equal(dense(rows), dense(data.features)[20:25])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -23,6 +23,7 @@ from linrank.exporting.weighted_sum import WeightedSum
 from linrank.importing.import_model import import_model
 from linrank.measures import Measure, bootstrap_interval, evaluate, parse_measures
 from linrank.model import LinearModel
+from linrank.named_weights import numbers_as_names
 from linrank.reading.missing import filled
 from linrank.reading.read import read
 
@@ -228,7 +229,7 @@ def _with_names(data: RankingDataset, models: Sequence[LinearModel]) -> RankingD
     names = old
     if old != new or _is_numbered(old):
         widest = max(data.n_features, *(len(known) for known in (old, new) if _is_numbered(known)), 0)
-        names = tuple(str(number + 1) for number in range(widest))
+        names = numbers_as_names(widest)
     return replace(data.with_columns(names), feature_names=names)
 
 

@@ -99,7 +99,7 @@ def _introduction() -> str:
 
 def _run(verb: str, words: Sequence[str]) -> int:
     from linrank.errors import LinrankError
-    from linrank.kernel_news import DAMAGED, NOT_KEPT, telling
+    from linrank.kernel_news import COMPILED, DAMAGED, NOT_KEPT, telling
 
     module = import_module(f"linrank.cli.{verb}")
     parser = module.parser()
@@ -113,9 +113,12 @@ def _run(verb: str, words: Sequence[str]) -> int:
         say(message)
 
     try:
-        with telling(say, DAMAGED, NOT_KEPT), warnings.catch_warnings():
+        arguments = parser.parse(words)
+        silent = verb == "warmup" or any(getattr(arguments, option, False) for option in ("quiet", "json"))
+        news = [DAMAGED, NOT_KEPT] if silent else [COMPILED, DAMAGED, NOT_KEPT]
+        with telling(say, *news), warnings.catch_warnings():
             warnings.showwarning = show_warning  # type: ignore[assignment]
-            code: int | None = module.run(parser.parse(words))
+            code: int | None = module.run(arguments)
     except LinrankError as error:
         say(error)
         return 1

@@ -85,21 +85,25 @@ def is_model(path: str) -> bool:
 
 def largest_weights(model: LinearModel) -> str:
     """The few most important weights in one line: `bm25 +0.81, age -0.3 and 3 more`."""
-    used = [row for row in _by_importance(model) if row["weight"] != 0]
-    named = ", ".join(f"{row['feature']} {row['weight']:+.4g}" for row in used[:_LARGEST])
-    more = f" and {len(used) - _LARGEST} more" if len(used) > _LARGEST else ""
+    import numpy as np
+
+    n_used = int(np.count_nonzero(model.weights))
+    named = ", ".join(f"{row['feature']} {row['weight']:+.4g}" for row in _by_importance(model, min(n_used, _LARGEST)))
+    more = f" and {n_used - _LARGEST} more" if n_used > _LARGEST else ""
     return f"{named}{more}"
 
 
-def _by_importance(model: LinearModel) -> list[dict[str, Any]]:
+def _by_importance(model: LinearModel, most: int | None = None) -> list[dict[str, Any]]:
     """Each feature with its weight as the model scales it, and on the feature as it is given where there is one."""
     import numpy as np
 
     by_query = model.scaling is not None and model.scaling.kind == "query"
-    raw: list[Any] = [None] * model.n_features if by_query else model.raw_weights().tolist()
-    order = np.argsort(-np.abs(model.weights), kind="stable").tolist()
-    weights = model.weights.tolist()
-    return [{"feature": model.feature_names[j], "weight": weights[j], "raw_weight": raw[j]} for j in order]
+    order = np.argsort(-np.abs(model.weights), kind="stable")[:most]
+    raw: list[Any] = [None] * len(order) if by_query else model.raw_weights()[order].tolist()
+    return [
+        {"feature": model.feature_names[j], "weight": weight, "raw_weight": raw_weight}
+        for j, weight, raw_weight in zip(order.tolist(), model.weights[order].tolist(), raw, strict=True)
+    ]
 
 
 def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:

@@ -28,6 +28,7 @@ from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
 from linrank.cli.show import certificate_in_words, largest_weights
 from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
+from linrank.threads import begun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +96,8 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     if arguments.validate:
         vali = read_complete(arguments.validate, arguments).with_columns(train.names, arguments.validate)
     reading = time.perf_counter() - started
+    # Of data in memory while it is trained on, which keeps no processor busy all the time; a file is read once more.
+    fingerprint = train.fingerprint if is_left_on_disk(arguments) else begun(train.fingerprint)
     with naming(arguments.data):
         choice = choose_scaling(arguments.scaling, train, one_after_the_other if cluster is None else through(cluster))
         train_scaled = scaled(train, scaling := choice.scaling)
@@ -111,7 +114,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     summary = training_summary(ranker, train, str(choice), seconds, reading)
     summary |= said_of_data(train, cluster) if is_left_on_disk(arguments) else {}
     summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
-    model = to_model(ranker, train, scaling, summary)
+    model = to_model(ranker, train, scaling, summary, fingerprint())
     with place_of(out) as place:
         model.save(place)
     sets = {arguments.data: train, arguments.validate: vali}
@@ -181,7 +184,12 @@ def training_summary(
 
 
 def to_model(
-    ranker: Any, train: RankingDataset, scaling: Any, summary: dict[str, Any], **parameters: Any
+    ranker: Any,
+    train: RankingDataset,
+    scaling: Any,
+    summary: dict[str, Any],
+    fingerprint: str | None = None,
+    **parameters: Any,
 ) -> LinearModel:
     """The model with everything it should remember."""
     plain = {**ranker.to_model().parameters, **parameters}
@@ -191,14 +199,14 @@ def to_model(
         training=summary,
         parameters=plain,
     )
-    return of_data(made, train)
+    return of_data(made, train, fingerprint)
 
 
-def of_data(model: LinearModel, train: RankingDataset) -> LinearModel:
+def of_data(model: LinearModel, train: RankingDataset, fingerprint: str | None = None) -> LinearModel:
     """The model, with what it should remember of the data it was trained on."""
     from linrank.dataset.missing_rule import rule_to_remember
 
-    return replace(model, data_fingerprint=train.fingerprint(), missing=rule_to_remember(train.missing))
+    return replace(model, data_fingerprint=fingerprint or train.fingerprint(), missing=rule_to_remember(train.missing))
 
 
 def show_training(

@@ -59,7 +59,8 @@ class ColumnScaling:
 
             features = as_features(X)
             assert isinstance(features, SparseFeatures)
-            values = features.values / self.scale.astype(features.values.dtype)[features.columns]
+            values = self.scale.astype(features.values.dtype)[features.columns]
+            np.divide(features.values, values, out=values)
             return replace(features, values=values).to_csr()
         values = float_rows(X)
         # Straight into the result's own type: no float64 copy of float32 features.

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from linrank.arrays import Vector
 from linrank.dataset.frames import column_names, frame_numbers, remedy_for
 from linrank.dataset.sound_rows import sound_csr
 from linrank.errors import LinrankError
+from linrank.loaded import is_sparse
 
 
 def checked_features(X: Any) -> Any:
     """Rows of float32 or float64: an array or a sound csr_array; whole numbers and the like become float64."""
-    if sparse.issparse(X):
-        matrix = sparse.csr_array(sound_csr(X))
+    if is_sparse(X):
+        matrix = scipy.sparse.csr_array(sound_csr(X))
         return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
     values = np.asarray(X) if column_names(X) is None else frame_numbers(X)
     if values.ndim != 2:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Indices, Offsets, Vector, dense_scores, float_rows, for_kernels
 from linrank.compiled import kernel, summing_kernel
 from linrank.dataset.sound_rows import narrow, sound_csr
 from linrank.errors import LinrankError, UnusableNumberError
+from linrank.loaded import is_sparse
 
 # Columns are numbered in 32 bits: half the memory of 64, and enough.
 _MOST_COLUMNS = 2**31 - 1
@@ -106,7 +107,7 @@ class SparseFeatures:
 
     def joined(self, others: Sequence[Any]) -> SparseFeatures:
         """Their rows and, after them, those of the others."""
-        return _from_csr(sparse.vstack([self.to_csr(), *(other.to_csr() for other in others)], format="csr"))
+        return _from_csr(scipy.sparse.vstack([self.to_csr(), *(other.to_csr() for other in others)], format="csr"))
 
     def product(self, weights: Vector, scores: Vector) -> Vector:
         """scores_i = x_i . weights, summed in float64."""
@@ -130,10 +131,10 @@ class SparseFeatures:
             np.abs(self.values[first:last]), self.columns[first:last], self.starts - first, self.n_features
         )
 
-    def to_csr(self) -> sparse.csr_array:
+    def to_csr(self) -> scipy.sparse.csr_array:
         first, last = int(self.starts[0]), int(self.starts[-1])
         parts = (self.values[first:last], self.columns[first:last], self.starts - first)
-        return sparse.csr_array(parts, shape=(self.n_rows, self.n_features))
+        return scipy.sparse.csr_array(parts, shape=(self.n_rows, self.n_features))
 
     def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
         """All columns, or some."""
@@ -149,12 +150,12 @@ def as_features(X: Any) -> Features:
 
     Every matrix comes through here before a kernel sees it, and its indices are checked.
     """
-    return _from_csr(X) if sparse.issparse(X) else DenseFeatures(for_kernels(float_rows(X)))
+    return _from_csr(X) if is_sparse(X) else DenseFeatures(for_kernels(float_rows(X)))
 
 
 def scores_of(X: Any, weights: Vector) -> Vector:
     """X . weights, summed in float64 without a float64 copy of float32 features; a row's score depends on it alone."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return dense_scores(np.asarray(X), weights)
     features = _from_csr(X)
     return features.product(np.ascontiguousarray(weights, dtype=np.float64), np.empty(features.n_rows))
@@ -178,13 +179,13 @@ def _from_csr(matrix: Any) -> SparseFeatures:
 
 def refuse_missing(matrix: Any, names: Sequence[str]) -> None:
     """Raise for features that hold NaN or infinity, naming the first such column."""
-    values = matrix.data if sparse.issparse(matrix) else matrix
+    values = matrix.data if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
         # One number tells, at the speed of memory: a sum that is finite has no other terms.
         if np.isfinite(np.sum(values)):
             return
     bad = ~np.isfinite(values)
-    columns = matrix.indices[bad] if sparse.issparse(matrix) else np.nonzero(bad)[1]
+    columns = matrix.indices[bad] if is_sparse(matrix) else np.nonzero(bad)[1]
     if len(columns) == 0:
         return
     column = int(columns.min())

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Vector
 from linrank.cached import cached_property
@@ -24,6 +24,8 @@ from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
 from linrank.errors import LinrankError, UnusableNumberError
+from linrank.loaded import is_sparse
+from linrank.named_weights import numbers_as_names
 
 if TYPE_CHECKING:
     from linrank.dataset.summary import DatasetSummary
@@ -136,7 +138,7 @@ class RankingDataset:
         rows = [part.features for part in (first, *others)]
         comments = [part.comments for part in (first, *others) if part.comments is not None]
         joined = cls.from_arrays(
-            sparse.vstack(rows, format="csr") if first.is_sparse else np.concatenate(rows),
+            scipy.sparse.vstack(rows, format="csr") if first.is_sparse else np.concatenate(rows),
             np.concatenate([part.require_labels() for part in parts]) if any(p.is_judged for p in parts) else None,
             qid=np.concatenate([part.qid for part in parts]),
             feature_names=first.feature_names,
@@ -160,7 +162,7 @@ class RankingDataset:
 
     @property
     def is_sparse(self) -> bool:
-        return bool(sparse.issparse(self.features))
+        return is_sparse(self.features)
 
     @property
     def is_judged(self) -> bool:
@@ -189,7 +191,7 @@ class RankingDataset:
     @property
     def names(self) -> tuple[str, ...]:
         """The feature names, or their numbers from 1 where they have none."""
-        return self.feature_names or tuple(str(number + 1) for number in range(self.n_features))
+        return self.feature_names or numbers_as_names(self.n_features)
 
     def check_trainable(self) -> None:
         """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once."""
@@ -252,7 +254,7 @@ class RankingDataset:
         if self.is_sparse:
             matrix = self.features
             parts = (matrix.data, matrix.indices, matrix.indptr)
-            return replace(self, features=sparse.csr_array(parts, shape=(self.n_documents, n_features)))
+            return replace(self, features=scipy.sparse.csr_array(parts, shape=(self.n_documents, n_features)))
         return replace(self, features=np.pad(self.features, ((0, 0), (0, missing))))
 
     def subset(self, queries: Any) -> RankingDataset:
@@ -311,12 +313,10 @@ class RankingDataset:
     def fingerprint(self) -> str:
         """A hash of the features, labels, queries and weights: the same for the same data, on any machine."""
         matrix = self.features
-        columns = [matrix]
-        if self.is_sparse:
-            columns = [matrix.data, matrix.indices.astype("<i8"), matrix.indptr.astype("<i8")]
-        columns += [self.labels, self.queries.of_rows().astype("<i8"), self.document_weights, self.query_weights]
+        columns = [matrix.data, matrix.indices, matrix.indptr] if self.is_sparse else [matrix]
+        columns += [self.labels, self.queries.of_rows(), self.document_weights, self.query_weights]
         if self.unretrieved is not None:
-            columns += [self.unretrieved.labels, self.unretrieved.starts.astype("<i8")]
+            columns += [self.unretrieved.labels, self.unretrieved.starts]
         about = f"{matrix.shape} {matrix.dtype} {self.is_sparse}"
         return fingerprint_of(about, (column for column in columns if column is not None), self.queries.ids.tolist())
 
@@ -370,9 +370,9 @@ def _spread_columns(features: Any, there: NDArray[np.bool_]) -> Any:
         return features
     shape = int(features.shape[0]), len(there)
     places = np.flatnonzero(there)
-    if sparse.issparse(features):
+    if is_sparse(features):
         matrix = features.tocsr()
-        return sparse.csr_array((matrix.data, places[matrix.indices], matrix.indptr), shape=shape)
+        return scipy.sparse.csr_array((matrix.data, places[matrix.indices], matrix.indptr), shape=shape)
     spread = np.zeros(shape, dtype=features.dtype)
     spread[:, places] = features
     return spread

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.loaded import is_sparse
 
 _PAIRS_AT_A_TIME = 4096
 _BYTES_IN_CACHE = 1 << 18
@@ -105,18 +106,18 @@ def _row_prints(X: Any) -> Vector:
 
 
 def _row(values: Any) -> Vector:
-    return np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64).ravel()
+    return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64).ravel()
 
 
 def _without_nan(X: Any) -> tuple[Any, Any]:
     """The features with 0 for NaN, and 1 where NaN was; the features as they are, and None, where there is none."""
-    lacking = np.isnan(X.data if sparse.issparse(X) else X)
+    lacking = np.isnan(X.data if is_sparse(X) else X)
     if not lacking.any():
         return X, None
-    if sparse.issparse(X):
+    if is_sparse(X):
         shape = X.shape
-        filled = sparse.csr_array((np.where(lacking, X.dtype.type(0), X.data), X.indices, X.indptr), shape=shape)
-        return filled, sparse.csr_array((lacking.astype(np.float64), X.indices, X.indptr), shape=shape)
+        filled = scipy.sparse.csr_array((np.where(lacking, X.dtype.type(0), X.data), X.indices, X.indptr), shape=shape)
+        return filled, scipy.sparse.csr_array((lacking.astype(np.float64), X.indices, X.indptr), shape=shape)
     return np.where(lacking, X.dtype.type(0), X), lacking.astype(np.float64)
 
 
@@ -125,7 +126,7 @@ def _rows_equal(X: Any, first: Offsets, second: Offsets) -> NDArray[np.bool_]:
     for start in range(0, len(first), _PAIRS_AT_A_TIME):
         part = slice(start, start + _PAIRS_AT_A_TIME)
         one, other = X[first[part]], X[second[part]]
-        if sparse.issparse(X):
+        if is_sparse(X):
             one, other = one.toarray(), other.toarray()
         equal[part] = ((one == other) | (np.isnan(one) & np.isnan(other))).all(axis=1)
     return equal
@@ -235,7 +236,7 @@ class _Columns:
         """What column i is to be multiplied by to give column j, if anything."""
         if self.lacking is not None and not _equal_columns(self.lacking, i, j):
             return None
-        if sparse.issparse(self.values):
+        if is_sparse(self.values):
             here, there = _part(self.values, i), _part(self.values, j)
             if not np.array_equal(self.values.indices[here], self.values.indices[there]):
                 return None
@@ -251,7 +252,7 @@ class _Columns:
 
 
 def _stored_columns(X: Any) -> Any:
-    matrix = sparse.csc_array(X).astype(np.float64)
+    matrix = scipy.sparse.csc_array(X).astype(np.float64)
     matrix.eliminate_zeros()
     return matrix
 
@@ -261,6 +262,6 @@ def _part(matrix: Any, column: int) -> slice:
 
 
 def _equal_columns(matrix: Any, i: int, j: int) -> bool:
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         return np.array_equal(matrix.indices[_part(matrix, i)], matrix.indices[_part(matrix, j)])
     return np.array_equal(matrix[:, i], matrix[:, j])

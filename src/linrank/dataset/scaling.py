@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
-from scipy import sparse
+import scipy
 
-from linrank.arrays import Vector
+from linrank.arrays import Vector, for_kernels
+from linrank.compiled import kernel
 from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling, Scaling, ScalingKind
 from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.sound_rows import csr_of, narrow
 from linrank.errors import LinrankError, UnusableNumberError
+from linrank.loaded import is_sparse
 
 SCALINGS = ("auto", "none", *get_args(ScalingKind))
 """What a user may ask for."""
@@ -36,8 +39,16 @@ def one_after_the_other(
     return (task(rows, **common) for place in places for rows in rows_at(dataset, place))
 
 
-def fit_scaling(kind: ScalingKind, dataset: RankingDataset, through: Through = one_after_the_other) -> Scaling:
-    """Fit a scaling to a dataset: `standard`, `min-max`, `max-abs` a column, or `query` within each query."""
+def fit_scaling(
+    kind: ScalingKind,
+    dataset: RankingDataset,
+    through: Through = one_after_the_other,
+    ranges: tuple[Vector, Vector] | None = None,
+) -> Scaling:
+    """Fit a scaling to a dataset: `standard`, `min-max`, `max-abs` a column, or `query` within each query.
+
+    Who knows the least and the largest value of each feature already passes them as `ranges`.
+    """
     if kind == "query":
         return QueryScaling()
     if kind not in get_args(ScalingKind):
@@ -48,24 +59,24 @@ def fit_scaling(kind: ScalingKind, dataset: RankingDataset, through: Through = o
         refuse_missing(dataset.features, dataset.names)
     # What is too large for its square is refused below.
     with np.errstate(over="ignore", invalid="ignore"):
-        moments = _column_moments(dataset, through)
-        if not is_in_memory and not np.isfinite(moments.mean).all():
+        least, most = ranges or _column_ranges(dataset, through)
+        if not is_in_memory and not (np.isfinite(least) & np.isfinite(most)).all():
             # Looked for only here, since it is one more pass over a file.
             dataset.check_complete()
         if kind == "standard":
-            shift, scale = moments.mean, moments.deviation
+            shift, scale = _column_moments(dataset, through, least, most)
         elif kind == "min-max":
-            shift, scale = moments.least, moments.most - moments.least
+            shift, scale = least, most - least
         else:
-            shift, scale = np.zeros_like(moments.mean), np.maximum(np.abs(moments.least), np.abs(moments.most))
+            shift, scale = np.zeros_like(least), np.maximum(np.abs(least), np.abs(most))
     # A constant column carries no information: it is left as it is, rather than divided by zero.
-    varies = moments.most > moments.least if kind != "max-abs" else scale > 0
+    varies = most > least if kind != "max-abs" else scale > 0
     beyond = np.flatnonzero(varies & ~(np.isfinite(shift) & np.isfinite(scale)))
     if len(beyond):
         column = int(beyond[0])
         name = column + 1 if dataset.feature_names is None else repr(dataset.feature_names[column])
         raise UnusableNumberError(
-            f"feature {name} is from {moments.least[column]:g} to {moments.most[column]:g}: too far for {kind} scaling "
+            f"feature {name} is from {least[column]:g} to {most[column]:g}: too far for {kind} scaling "
             "in float64. If such a number stands for a missing value, replace it; otherwise divide the column."
         )
     return ColumnScaling(kind, shift, np.where(varies & (scale > 0), scale, 1.0))
@@ -95,11 +106,13 @@ def choose_scaling(name: str, dataset: RankingDataset, through: Through = one_af
         return ScalingChoice(None, "weights are in the units of the features")
     if name != "auto":
         return ScalingChoice(fit_scaling(name, dataset, through), "")  # type: ignore[arg-type]
-    narrowest, widest, ratio = range_extremes(dataset, through=through)
+    ranges = _column_ranges(dataset, through)
+    narrowest, widest, ratio = _extremes(dataset.names, *ranges)
     if ratio <= _COMPARABLE:
         return ScalingChoice(None, f"auto: the widest feature's range is {ratio:.3g} times the narrowest's")
     why = f"auto: the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
-    return ScalingChoice(fit_scaling("max-abs" if dataset.is_sparse else "standard", dataset, through), why)
+    kind: ScalingKind = "max-abs" if dataset.is_sparse else "standard"
+    return ScalingChoice(fit_scaling(kind, dataset, through, ranges), why)
 
 
 def scaling_named(name: str, dataset: RankingDataset) -> Scaling | None:
@@ -107,11 +120,8 @@ def scaling_named(name: str, dataset: RankingDataset) -> Scaling | None:
     return choose_scaling(name, dataset).scaling
 
 
-def range_extremes(
-    dataset: RankingDataset, n_rows: int | None = None, through: Through = one_after_the_other
-) -> tuple[str, str, float]:
+def _extremes(names: Sequence[str], least: Vector, most: Vector) -> tuple[str, str, float]:
     """The names of the features with the narrowest and the widest range, and how many times wider; 1 if none varies."""
-    least, most = _column_ranges(dataset, through, n_rows)
     with np.errstate(over="ignore"):
         width = most - least
     varying = np.flatnonzero(width > 0)
@@ -120,7 +130,7 @@ def range_extremes(
     narrow, wide = varying[np.argmin(width[varying])], varying[np.argmax(width[varying])]
     # By logarithms, since the quotient of a large and a small number may be too large.
     ratio = np.exp(min(np.log(width[wide]) - np.log(width[narrow]), 700.0)) if np.isfinite(width[wide]) else np.inf
-    return dataset.names[narrow], dataset.names[wide], float(ratio)
+    return names[narrow], names[wide], float(ratio)
 
 
 def difference_of_units(dataset: RankingDataset) -> str | None:
@@ -131,7 +141,8 @@ def difference_of_units(dataset: RankingDataset) -> str | None:
     if getattr(dataset, "scaling", None) is not None:
         # A file that is scaled as it is read.
         return None
-    narrowest, widest, ratio = range_extremes(dataset, _ROWS_ENOUGH_FOR_UNITS)
+    ranges = _column_ranges(dataset, one_after_the_other, _ROWS_ENOUGH_FOR_UNITS)
+    narrowest, widest, ratio = _extremes(dataset.names, *ranges)
     return None if ratio <= _COMPARABLE else f"the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
 
 
@@ -145,20 +156,12 @@ def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
 
 def column_deviations(dataset: RankingDataset) -> Vector:
     """The standard deviation of each feature, of data in memory or in a file."""
-    return _column_moments(dataset, one_after_the_other).deviation
+    return _column_moments(dataset, one_after_the_other, *_column_ranges(dataset, one_after_the_other))[1]
 
 
-@dataclass(frozen=True)
-class _Moments:
-    mean: Vector
-    deviation: Vector
-    least: Vector
-    most: Vector
-
-
-def _column_moments(dataset: RankingDataset, through: Through) -> _Moments:
+def _column_moments(dataset: RankingDataset, through: Through, least: Vector, most: Vector) -> tuple[Vector, Vector]:
+    """The mean and the standard deviation of each feature, of which the least and the largest value are known."""
     n_rows, n_features = max(1, dataset.n_documents), dataset.n_features
-    least, most = _column_ranges(dataset, through)
     # In units near each column's own size, so that no square is too large or too small. Powers of two round nothing.
     units = np.exp2(np.clip(np.frexp(np.maximum(np.abs(least), np.abs(most)))[1], -1000, 1000))
     total, squares = np.zeros(n_features), np.zeros(n_features)
@@ -167,7 +170,7 @@ def _column_moments(dataset: RankingDataset, through: Through) -> _Moments:
     mean = total / n_rows
     for of_part in through(squared_deviations, dataset, _places(dataset), units=units, mean=mean):
         squares += of_part
-    return _Moments(mean * units, np.sqrt(squares / n_rows) * units, least, most)
+    return mean * units, np.sqrt(squares / n_rows) * units
 
 
 def _column_ranges(dataset: RankingDataset, through: Through, n_rows: int | None = None) -> tuple[Vector, Vector]:
@@ -194,15 +197,20 @@ def _places(dataset: RankingDataset, most: int | None = None) -> Sequence[Any]:
 def rows_at(dataset: Any, place: Any) -> Iterator[Any]:
     """The rows of a slice, or of a partition, some at a time."""
     if isinstance(place, slice):
-        yield dataset.features[place]
+        yield _some_rows(dataset.features, place)
         return
     for part in dataset.as_they_stand([place]):
         for rows in _places(part):
-            yield part.features[rows]
+            yield _some_rows(part.features, rows)
 
 
-def _dense_row(row: Any) -> Vector:
-    return np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
+def _some_rows(features: Any, place: slice) -> Any:
+    """Neighbouring rows; those of a CSR matrix as a view, where scipy would copy them."""
+    if not is_sparse(features):
+        return features[place]
+    first, last = features.indptr[place.start], features.indptr[place.stop]
+    starts = features.indptr[place.start : place.stop + 1] - first
+    return csr_of(features.data[first:last], features.indices[first:last], starts, int(features.shape[1]))
 
 
 # Of some rows: module-level functions whose inputs are arguments, so that they can travel to another process.
@@ -210,7 +218,27 @@ def _dense_row(row: Any) -> Vector:
 
 def column_ranges(rows: Any) -> tuple[Vector, Vector]:
     """The least and the largest value of each column."""
-    return _dense_row(rows.min(axis=0)), _dense_row(rows.max(axis=0))
+    if not is_sparse(rows):
+        return rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
+    n_rows, n_features = rows.shape
+    least, most = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+    counts = np.zeros(n_features, dtype=np.int64)
+    _widen_ranges(for_kernels(rows.data), narrow(rows.indices, rows.indptr)[0], least, most, counts)
+    # Where a row has no entry it has a zero.
+    absent = counts < n_rows
+    return np.where(absent, np.minimum(least, 0.0), least), np.where(absent, np.maximum(most, 0.0), most)
+
+
+@kernel
+def _widen_ranges(values, columns, least, most, counts):  # type: ignore[no-untyped-def]
+    for entry in range(len(values)):
+        value, column = values[entry], columns[entry]
+        counts[column] += 1
+        # NaN is neither less nor more; what is missing stays so.
+        if value < least[column] or np.isnan(value):
+            least[column] = value
+        if value > most[column] or np.isnan(value):
+            most[column] = value
 
 
 def column_sums(rows: Any, *, units: Vector) -> Vector:
@@ -223,7 +251,7 @@ def squared_deviations(rows: Any, *, units: Vector, mean: Vector) -> Vector:
     """The sum of the squares of each column, in its units and from its mean."""
     with np.errstate(over="ignore", invalid="ignore"):
         rows = _in_units(rows, units)
-        if not sparse.issparse(rows):
+        if not is_sparse(rows):
             return np.square(rows - mean).sum(axis=0)  # type: ignore[no-any-return]
         columns = rows.indices
         deviations = np.bincount(columns, np.square(rows.data - mean[columns]), minlength=len(mean))
@@ -232,6 +260,6 @@ def squared_deviations(rows: Any, *, units: Vector, mean: Vector) -> Vector:
 
 
 def _in_units(rows: Any, units: Vector) -> Any:
-    if sparse.issparse(rows):
-        return sparse.csr_array((rows.data / units[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+    if is_sparse(rows):
+        return scipy.sparse.csr_array((rows.data / units[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
     return rows / units

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Indices, Offsets, for_kernels
 from linrank.compiled import kernel
 from linrank.errors import LinrankError
+from linrank.loaded import is_sparse
 
 _ASCENDING, _UNORDERED, _BAD_START, _BAD_COLUMN = 0, 1, 2, 3
 
 
-def sound_csr(X: Any) -> sparse.csr_array:
+def sound_csr(X: Any) -> scipy.sparse.csr_array:
     """A scipy matrix as CSR with ascending columns and no repeats, its places and columns checked; never changed.
 
     Nothing is copied where the matrix is so already.
@@ -41,9 +42,18 @@ def sound_csr(X: Any) -> sparse.csr_array:
     return matrix
 
 
+def csr_of(
+    values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], n_features: int
+) -> scipy.sparse.csr_array:
+    """A CSR matrix of arrays as they are: scipy looks at all of them, and copies a small part of a large one."""
+    matrix = scipy.sparse.csr_array((len(starts) - 1, n_features), dtype=values.dtype)
+    matrix.data, matrix.indices, matrix.indptr = values, columns, starts
+    return matrix
+
+
 def refuse_unsound(X: Any) -> None:
     """Refuse a scipy matrix of any form whose indices lead out of it, before scipy or scikit-learn follows them."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         return
     try:
         if X.format == "csr" and (problem := look_at_rows(X.indices, X.indptr, len(X.data), X.shape)[0]):

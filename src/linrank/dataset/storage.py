@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.dataset.features import SparseFeatures, as_features
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.section_writer import SectionWriter
+from linrank.dataset.sound_rows import csr_of
 from linrank.dataset.storage_checks import problem_of_arrays
 from linrank.dataset.storage_layout import Layout, read_layout
 from linrank.dataset.stored_arrays import fill
@@ -227,10 +228,9 @@ def _mapped(file: IO[bytes], layout: Layout, name: str) -> NDArray[Any]:
     return np.asarray(mapped, dtype=section.dtype.newbyteorder("="))
 
 
-def _mapped_csr(arrays: dict[str, NDArray[Any]], layout: Layout) -> sparse.csr_array:
+def _mapped_csr(arrays: dict[str, NDArray[Any]], layout: Layout) -> scipy.sparse.csr_array:
     # The usual constructor may copy the columns to the type of the row starts, and the flag saves a scan of them.
-    matrix = sparse.csr_array((layout.n_documents, layout.n_features), dtype=arrays["values"].dtype)
-    matrix.indptr, matrix.indices, matrix.data = arrays["row_starts"], arrays["columns"], arrays["values"]
+    matrix = csr_of(arrays["values"], arrays["columns"], arrays["row_starts"], layout.n_features)
     matrix.has_canonical_format = True
     return matrix
 

@@ -28,6 +28,7 @@ from linrank.dataset.width import check_room
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import TemporaryFolder
 from linrank.memory import bytes_named
+from linrank.named_weights import numbers_as_names
 
 # Of a dataset that is gone through chunk after chunk. Two are in memory while the next is read, and one more where it
 # is scaled: together they are less than training works in.
@@ -132,7 +133,7 @@ class StoredDataset:
     @property
     def names(self) -> tuple[str, ...]:
         """The feature names, or their numbers from 1 where they have none."""
-        return self.feature_names or tuple(str(number + 1) for number in range(self.n_features))
+        return self.feature_names or numbers_as_names(self.n_features)
 
     @property
     def features(self) -> StoredFeatures:
@@ -220,23 +221,21 @@ class StoredDataset:
 
     def _pieces(self, opened: OpenArrays) -> Iterator[NDArray[Any]]:
         """The arrays that a fingerprint is of, in its order."""
-        of_features = [("values", None), ("columns", "<i8"), ("row_starts", "<i8")]
-        yield from self._in_pieces(opened, of_features if self.is_sparse else [("features", None)])
-        yield from self._in_pieces(opened, [("labels", None)])
+        of_features = ("values", "columns", "row_starts") if self.is_sparse else ("features",)
+        yield from self._in_pieces(opened, (*of_features, "labels"))
         for first, stop in self.chunk_bounds():
-            yield np.repeat(np.arange(first, stop), np.diff(self.starts[first : stop + 1])).astype("<i8")
-        rest = ("document_weights", None), ("query_weights", None), ("unretrieved_labels", None)
-        yield from self._in_pieces(opened, [*rest, ("unretrieved_starts", "<i8")])
+            yield np.repeat(np.arange(first, stop), np.diff(self.starts[first : stop + 1]))
+        rest = "document_weights", "query_weights", "unretrieved_labels", "unretrieved_starts"
+        yield from self._in_pieces(opened, rest)
 
-    def _in_pieces(self, opened: OpenArrays, wanted: Iterable[tuple[str, str | None]]) -> Iterator[NDArray[Any]]:
-        for name, dtype in wanted:
+    def _in_pieces(self, opened: OpenArrays, wanted: Iterable[str]) -> Iterator[NDArray[Any]]:
+        for name in wanted:
             if name in self.arrays:
                 section = self.arrays.sections[name]
                 n_rows = section.shape[0]
                 step = max(1, _BYTES_AT_A_TIME * n_rows // max(1, section.n_bytes))
                 for start in range(0, n_rows, step):
-                    piece = opened.read(name, start, min(n_rows, start + step))
-                    yield piece if dtype is None else piece.astype(dtype)
+                    yield opened.read(name, start, min(n_rows, start + step))
 
     def _ids(self, opened: OpenArrays, first: int, stop: int) -> Any:
         if self.query_ids is None:

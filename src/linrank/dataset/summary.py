@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, Vector
+from linrank.arrays import Offsets, Vector, for_kernels
+from linrank.compiled import kernel
 from linrank.dataset.features import DenseFeatures, SparseFeatures, as_features
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.repeats import Repeats, SameColumn, repeated_columns, repeated_documents, repeated_rows
 from linrank.dataset.stored_dataset import StoredDataset
+from linrank.ordering import order_ascending
 
 _ROWS_AT_A_TIME = 65536
 
@@ -117,20 +119,30 @@ def _feature_summaries(columns: _Columns, names: NDArray[Any], n_documents: int)
 
 
 def count_pairs(dataset: RankingDataset | StoredDataset) -> Offsets:
-    """Preference pairs of each query: (l^2 - sum over levels of count^2) / 2; of a file, chunk by chunk."""
+    """Preference pairs of each query: for each document, those of a lower label; of a file, chunk by chunk."""
     if not isinstance(dataset, RankingDataset):
         dataset.require_labels()
         return np.concatenate([count_pairs(chunk) for chunk in dataset.chunks(features=False)])
-    query_of = dataset.queries.of_rows()
-    order = np.lexsort((dataset.require_labels(), query_of))
-    query_of, labels = query_of[order], dataset.labels[order]
-    new = np.ones(len(labels), dtype=bool)
-    new[1:] = (query_of[1:] != query_of[:-1]) | (labels[1:] != labels[:-1])
-    first = np.flatnonzero(new)
-    counts = np.diff(np.append(first, len(labels)))
-    equal = np.zeros(dataset.n_queries, dtype=np.int64)
-    np.add.at(equal, query_of[first], counts * counts)
-    return (dataset.queries.sizes**2 - equal) // 2
+    starts = dataset.queries.starts
+    labels = for_kernels(dataset.queries.grouped(dataset.require_labels()))
+    ascending = np.empty(len(labels))
+    order_ascending(labels, starts, np.empty(len(labels), dtype=np.int64), ascending)
+    pairs = np.empty(dataset.n_queries, dtype=np.int64)
+    _count_unequal(ascending, starts, pairs)
+    return pairs
+
+
+@kernel
+def _count_unequal(ascending, query_starts, pairs):  # type: ignore[no-untyped-def]
+    """Each label that stands after another one of its query makes a pair with all that are less."""
+    for query in range(len(query_starts) - 1):
+        first = query_starts[query]
+        pairs[query] = 0
+        lower = 0
+        for row in range(first + 1, query_starts[query + 1]):
+            if ascending[row] != ascending[row - 1]:
+                lower = row - first
+            pairs[query] += lower
 
 
 def _histogram(levels: Vector, counts: Offsets) -> dict[float, int]:

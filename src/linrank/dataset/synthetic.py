@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Offsets, Vector, offsets_from_sizes
 from linrank.dataset.queries import Queries
@@ -137,7 +137,7 @@ def _sparse_rows(rng: np.random.Generator, n_rows: int, n_features: int, density
     columns = np.minimum(columns, n_features - 1)
     values = rng.exponential(size=n_rows * a_row).astype(dtype)
     starts = np.arange(0, n_rows * a_row + 1, a_row, dtype=np.int64)
-    matrix = sparse.csr_array((values, columns, starts), shape=(n_rows, n_features))
+    matrix = scipy.sparse.csr_array((values, columns, starts), shape=(n_rows, n_features))
     matrix.sum_duplicates()
     return matrix
 

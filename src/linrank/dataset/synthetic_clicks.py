@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from linrank.arrays import Vector, offsets_from_sizes
 from linrank.dataset.queries import Queries
@@ -73,7 +73,7 @@ def _ones(rng: np.random.Generator, n_rows: int, n_features: int, nonzero: float
     frequent = (n_features + 1.0) ** rng.random(total) - 1.0
     rare = n_features * rng.random(total)
     columns = np.minimum(np.where(rng.random(total) < 0.5, frequent, rare).astype(np.int32), n_features - 1)
-    matrix = sparse.csr_array((np.ones(total), columns, offsets_from_sizes(counts)), shape=(n_rows, n_features))
+    matrix = scipy.sparse.csr_array((np.ones(total), columns, offsets_from_sizes(counts)), shape=(n_rows, n_features))
     # A feature that was drawn twice for a row is there once.
     matrix.sum_duplicates()
     matrix.data[:] = 1.0

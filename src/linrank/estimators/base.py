@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from linrank.arrays import Vector
 from linrank.dataset.features import refuse_missing
@@ -23,16 +21,20 @@ from linrank.dataset.sound_rows import refuse_unsound
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
+from linrank.estimators.conventions import PlainEstimator, check_trained
 from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
 from linrank.estimators.settings import check_kinds
 from linrank.executors.pieces import scores_by_chunks
+from linrank.loaded import subclass_once_loaded
 from linrank.measures import NDCG, Judgements, evaluate
+from linrank.named_weights import numbers_as_names
 from linrank.reading.partitions import PartitionedDataset
 from linrank.reading.scan import is_dask_frame, scan
 
 
-class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+@subclass_once_loaded("sklearn.base", "BaseEstimator")
+class Ranker(PlainEstimator, metaclass=ABCMeta):
     """A ranking function trained from features, labels and queries; a kind of ranker has its own `predict`.
 
     Parameters
@@ -81,7 +83,7 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return "the trees are in model_, with what their library knows of its features."
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
@@ -181,14 +183,16 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """The names of the columns it was trained on, or their numbers from 1 where they have none."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            return tuple(str(number + 1) for number in range(self.n_features_in_))
+            return numbers_as_names(self.n_features_in_)
         return tuple(str(name) for name in names)
 
     def _rows(self, X: Any) -> Any:
         """The features of documents to be scored or watched, checked against those it was trained on."""
-        check_is_fitted(self)
+        check_trained(self)
         if isinstance(X, RankingDataset):
             return self._of_known_columns(X).features
+        from sklearn.utils.validation import validate_data
+
         refuse_unsound(X)
         check_columns(X)
         try:
@@ -276,6 +280,8 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _put_together(
         self, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, query_weight: Any, *, first: bool
     ) -> RankingDataset:
+        from sklearn.utils.validation import _check_sample_weight, validate_data
+
         refuse_unsound(X)
         check_columns(X)
         X, y = validate_data(

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.applied_scaling import ColumnScaling
@@ -14,6 +13,7 @@ from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.duals.factored_dual import FactoredDual, FactoredObjective, FactoredSolution
+from linrank.estimators.conventions import drawn_seed
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
 from linrank.estimators.settings import check_count, check_positive
@@ -132,7 +132,7 @@ class FacRankSVM(MinimizingRanker):
         start: Vector | None,  # noqa: ARG002 - a start would be of vectors, not of weights
         watch: Watch | None,
     ) -> FactoredSolution:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = drawn_seed(self.random_state)
         units = self.units_
         folding = None if watch is None else lambda line, weights: watch(line, weights / units)
         solution = FactoredDual(**self._limits(), seed=seed).minimize(objective, watch=folding)

@@ -7,13 +7,12 @@ from abc import ABCMeta
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from linrank.arrays import Vector
 from linrank.cached import cached_property
 from linrank.dataset.features import scores_of
 from linrank.estimators.base import Ranker
+from linrank.estimators.conventions import ConvergenceWarning, check_trained
 from linrank.executors.local import Threads
 from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
@@ -57,18 +56,18 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
     @cached_property
     def intercept_(self) -> float:
         """0: a constant changes no order. For tools that read linear models, such as SHAP's `LinearExplainer`."""
-        check_is_fitted(self)
+        check_trained(self)
         return 0.0
 
     @property
     def weights_(self) -> NamedWeights:
         """The weights by name, the largest first; prints as a table, `weights_.to_series()` is a pandas Series."""
-        check_is_fitted(self)
+        check_trained(self)
         return NamedWeights(self._names, self.coef_)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The trained weights as a `LinearModel`, which can be saved; `extra` overrides its fields."""
-        check_is_fitted(self)
+        check_trained(self)
         fields = {
             "feature_names": self._names,
             "method": self.method,

@@ -8,13 +8,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from linrank.dataset.checked_arrays import checked_names
 from linrank.dataset.missing_rule import check_missing_rule
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import DataFormatError, LinrankError
+from linrank.estimators.conventions import check_trained, drawn_seed
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import who_computes
 from linrank.estimators.online_ranker import OnlineRanker
@@ -194,7 +193,7 @@ class MinBatSRank(OnlineRanker):
 
         A `RandomState` given as `random_state` is not written: its part is played by the state's own generator.
         """
-        check_is_fitted(self)
+        check_trained(self)
         names = getattr(self, "feature_names_in_", None)
         about = {
             "parameters": self.to_model().parameters,
@@ -232,7 +231,7 @@ class MinBatSRank(OnlineRanker):
         return FTRL(float(self.l1), float(self.learning_rate), float(self.rho), self.feature_rates, n_pairs)
 
     def _begin(self, n_features: int) -> None:
-        state = FTRLState.new(n_features, int(check_random_state(self.random_state).randint(2**31 - 1)))
+        state = FTRLState.new(n_features, drawn_seed(self.random_state))
         self._adopt(state)
 
     def _adopt(self, state: FTRLState) -> None:

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, field
 from typing import Any
 
-from sklearn.utils import check_random_state
-
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
+from linrank.estimators.conventions import drawn_seed
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import NO_PAIRS, LinearRanker
 from linrank.estimators.settings import check_choice, check_count, check_positive
@@ -112,7 +111,7 @@ class SampledPairSGD(LinearRanker):
         else:
             (whole,) = Pieces.of(dataset, n_pieces=1)
             learner, pairs = PairsByChunk(method), ChunksOfPairs.of(whole, by_query=method.by_query)
-        state = SampledState.new(dataset.n_features, int(check_random_state(self.random_state).randint(2**31 - 1)))
+        state = SampledState.new(dataset.n_features, drawn_seed(self.random_state))
         self._learnt(follow(learner, state, pairs, method.stretches(pairs.weight), watch=watcher(self.progress)))
         if not self.history_:
             warnings.warn(NO_PAIRS, UserWarning, stacklevel=3)

@@ -13,8 +13,6 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import has_fit_parameter
 
 from linrank._version import __version__
 from linrank.arrays import Vector
@@ -22,6 +20,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import SCALINGS, scaled, scaling_named
 from linrank.errors import LinrankError
 from linrank.estimators.base import Ranker
+from linrank.estimators.conventions import ConvergenceWarning
 from linrank.estimators.searching import Tried
 from linrank.experiments.checked import Checked
 from linrank.experiments.contenders import Contender, as_plain, parameters_of
@@ -367,6 +366,8 @@ def fitted(name: str, ranker: Any, train: RankingDataset, vali: RankingDataset |
     patient = vali is not None and parameters_of(ranker).get("patience") is not None
     if isinstance(ranker, Ranker):
         return ranker.fit(train, eval_set=vali) if patient and ranker.watches else ranker.fit(train)
+    from sklearn.utils.validation import has_fit_parameter
+
     weights = {"sample_weight": train.document_weights, "query_weight": train.query_weights}
     given: dict[str, Any] = {kind: values for kind, values in weights.items() if values is not None}
     for kind in given:

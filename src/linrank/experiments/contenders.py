@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS, contender_names
@@ -51,6 +50,8 @@ class Contender:
             )
         if not hasattr(self.own, "get_params"):
             return deepcopy(self.own)
+        from sklearn.base import clone
+
         return clone(self.own).set_params(**given)
 
     def candidates(self) -> Iterator[dict[str, Any]]:

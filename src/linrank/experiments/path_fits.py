@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from linrank.arrays import Vector
 from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
+from linrank.estimators.conventions import ConvergenceWarning
 from linrank.executors.local import Threads
 from linrank.objective.concave_penalties import MCP, usual_size
 from linrank.objective.objective import EvaluatedPoint, RankingObjective

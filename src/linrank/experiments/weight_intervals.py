@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
@@ -125,6 +124,8 @@ def weight_intervals(
     >>> all(row.low <= row.high for row in intervals.rows)
     True
     """
+    from sklearn.base import clone
+
     if not 0 < level < 1 or n_resamples < 2:
         raise LinrankError(
             f"level={level}, n_resamples={n_resamples}: use a level between 0 and 1, and at least 2 resamples."

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Indices, Offsets, Vector
 from linrank.compiled import kernel
@@ -77,7 +77,7 @@ class FeatureRows:
         except MemoryError:
             self._refuse_size()
 
-    def finished(self) -> NDArray[Any] | sparse.csr_array:
+    def finished(self) -> NDArray[Any] | scipy.sparse.csr_array:
         assert self._held is not None
         self._check_width()
         try:
@@ -203,13 +203,13 @@ class _SparseRows:
 
         return put
 
-    def finished(self, n_features: int) -> sparse.csr_array:
+    def finished(self, n_features: int) -> scipy.sparse.csr_array:
         starts = self._starts.finished()
         # scipy has one type for both, and would copy the columns to that of the starts.
         if starts[-1] <= np.iinfo(np.int32).max:
             starts = starts.astype(np.int32)
         arrays = (self._values.finished(), self._columns.finished(), starts)
-        matrix = sparse.csr_array(arrays, shape=(len(starts) - 1, n_features))
+        matrix = scipy.sparse.csr_array(arrays, shape=(len(starts) - 1, n_features))
         # Ids ascend in every line that could be read; scipy would look again at each.
         matrix.has_canonical_format = True
         return matrix

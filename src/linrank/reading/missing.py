@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Offsets
 from linrank.compiled import kernel
@@ -17,13 +17,14 @@ from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError
+from linrank.loaded import is_sparse
 
 # Few enough that the mask of one piece stays in cache.
 _VALUES_AT_A_TIME = 1 << 18
 
 
 def fill_missing(
-    features: NDArray[Any] | sparse.csr_array,
+    features: NDArray[Any] | scipy.sparse.csr_array,
     queries: Queries,
     rule: MissingRule,
     names: Sequence[str],
@@ -47,7 +48,7 @@ def fill_missing(
 
 
 def fill_rows(
-    features: NDArray[Any] | sparse.csr_array, rule: MissingRule, names: Sequence[str], first_row: int = 0
+    features: NDArray[Any] | scipy.sparse.csr_array, rule: MissingRule, names: Sequence[str], first_row: int = 0
 ) -> None:
     """The same where the rule looks at each row alone; "query_min", which does not, leaves them as they are."""
     check_missing_rule(rule)
@@ -77,7 +78,7 @@ def filled(
     values = _values(features)
     lacking = np.isnan(values)
     if needed is not None:
-        of_no_use = ~needed[features.indices] if sparse.issparse(features) else np.broadcast_to(~needed, lacking.shape)
+        of_no_use = ~needed[features.indices] if is_sparse(features) else np.broadcast_to(~needed, lacking.shape)
         values[lacking & of_no_use] = 0.0
         lacking &= ~of_no_use
     fill_missing(features, dataset.queries, rule, dataset.names)
@@ -85,7 +86,7 @@ def filled(
 
 
 def _values(features: Any) -> NDArray[Any]:
-    values: NDArray[Any] = features.data if sparse.issparse(features) else features
+    values: NDArray[Any] = features.data if is_sparse(features) else features
     return values
 
 
@@ -96,13 +97,12 @@ def _pieces(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
 
 
 def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str], first_row: int) -> None:
-    is_sparse: bool = sparse.issparse(features)
     passed = 0
     for piece in _pieces(values):
         missing = np.argwhere(np.isnan(piece))
         if len(missing):
             place = passed + int(missing[0, 0])
-            if is_sparse:
+            if is_sparse(features):
                 row = int(features.indptr.searchsorted(place, side="right")) - 1
                 column = int(features.indices[place])
             else:
@@ -116,10 +116,9 @@ def _refuse_missing(features: Any, values: NDArray[Any], names: Sequence[str], f
 
 
 def _fill_with_query_min(features: Any, queries: Queries) -> None:
-    is_sparse: bool = sparse.issparse(features)
     rows: Offsets = np.arange(features.shape[0]) if queries.order is None else queries.order
     least = np.full(features.shape[1], np.nan, dtype=features.dtype)
-    if is_sparse:
+    if is_sparse(features):
         columns = features.indices.astype(np.int32, copy=False)
         row_starts = features.indptr.astype(np.int64, copy=False)
         counts = np.zeros(features.shape[1], dtype=np.int64)

@@ -42,11 +42,10 @@ def write_number(text, pos, value, is_single, fives_high, fives_low):  # type: i
         text[pos], text[pos + 1], text[pos + 2], text[pos + 3] = _N, _U, _L, _L
         return pos + 4
     size = abs(value)
-    is_negative = math.copysign(1.0, value) < 0.0
-    if is_negative:
+    if math.copysign(1.0, value) < 0.0:
         text[pos] = _MINUS
         pos += 1
-    if size < _GREATEST_WHOLE and size == math.floor(size) and not (size == 0.0 and is_negative):
+    if is_written_whole(value):
         return write_whole(text, pos, np.uint64(size))
     if size == 0.0:
         return _write_decimal(text, pos, _NONE, 0)
@@ -59,6 +58,13 @@ def write_number(text, pos, value, is_single, fives_high, fives_low):  # type: i
             return _write_decimal(text, pos, np.uint64(usual), _USUAL_EXPONENT)
     digits, exponent = _shortest_decimal(size, is_single, fives_high, fives_low)
     return _write_decimal(text, pos, digits, exponent)
+
+
+@kernel
+def is_written_whole(value):  # type: ignore[no-untyped-def]
+    """Whether a number is written without a point, where Python writes one: 0.5 and -0.0 are not."""
+    size = abs(value)
+    return size < _GREATEST_WHOLE and size == math.floor(size) and (size > 0.0 or math.copysign(1.0, value) > 0.0)
 
 
 @kernel

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Offsets, offsets_from_sizes
 from linrank.compiled import kernel
@@ -86,7 +86,7 @@ class StagedRows:
         def finish(rows: Rows, start: int, stop: int) -> Rows:
             found = dict(rows)
             shape = stop - start, self.layout.n_features
-            features: NDArray[Any] | sparse.csr_array
+            features: NDArray[Any] | scipy.sparse.csr_array
             if "features" in rows:
                 features = rows["features"]
             elif "features" in self.layout.sections:
@@ -94,7 +94,7 @@ class StagedRows:
                 scatter_rows(rows["values"], rows["columns"], rows["row_starts"], features)
             else:
                 # Of the same memory: what is filled is filled in the rows.
-                features = sparse.csr_array((rows["values"], rows["columns"], rows["row_starts"]), shape=shape)
+                features = scipy.sparse.csr_array((rows["values"], rows["columns"], rows["row_starts"]), shape=shape)
             if self.fills:
                 first, last = np.searchsorted(starts, (start, stop))
                 queries = Queries.from_sizes(np.diff(starts[first : last + 1]), shape[0])

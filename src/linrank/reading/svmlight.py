@@ -23,7 +23,7 @@ from linrank.reading.line_chunk import GREATEST_ID, LineRules
 from linrank.threads import number_of_threads
 
 # Large enough that Python's share of the work is nothing, small enough that chunks in flight are little memory.
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 1 << 20
 _SECONDS_BETWEEN_REPORTS = 0.25
 # What share of a pipe has been read is not known; its arrays grow by a half at a time.
 _SHARE_OF_A_PIPE = 2 / 3

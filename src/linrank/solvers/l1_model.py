@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from linrank.arrays import Vector
 from linrank.compiled import kernel
 from linrank.objective.penalties import WeightPenalty
+from linrank.solvers.cholesky import CholeskyFactor
 
 # Coordinate descent ends where no weight moves by more than this share of the largest, each times its root curvature,
 _STILL = 1e-9
@@ -82,10 +83,10 @@ def _solution(matrix: NDArray[np.float64], right: Vector) -> Vector:
     for ridge in _RIDGES:
         scaled[np.diag_indices_from(scaled)] = 1.0 + ridge
         try:
-            factor = cho_factor(scaled, check_finite=False)
+            factor = CholeskyFactor.of(scaled)
         except LinAlgError:
             continue
-        solved: Vector = scale * cho_solve(factor, scale * right, check_finite=False)
+        solved: Vector = scale * factor.solve(scale * right)
         return solved
     return np.full(len(right), np.nan)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from linrank.objective.objective import EvaluatedPoint
 from linrank.objective.penalties import L2
 from linrank.objective.samples import Sample
+from linrank.solvers.cholesky import CholeskyFactor
 from linrank.solvers.conjugate_gradient import Preconditioner
 
 _RIDGES = (0.0, 1e-12, 1e-8, 1e-4)
@@ -42,10 +43,8 @@ def _inverse(hessian: NDArray[np.float64]) -> Preconditioner:
     for ridge in _RIDGES:
         hessian[np.diag_indices_from(hessian)] = 1.0 + ridge
         try:
-            factor = cho_factor(hessian, check_finite=False)
+            factor = CholeskyFactor.of(hessian)
         except LinAlgError:
             continue
-        return lambda residual, out: np.multiply(
-            scale, cho_solve(factor, scale * residual, overwrite_b=True, check_finite=False), out=out
-        )
+        return lambda residual, out: np.multiply(scale, factor.solve(scale * residual), out=out)
     return lambda residual, out: np.multiply(scale * scale, residual, out=out)

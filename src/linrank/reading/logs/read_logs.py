@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from linrank.arrays import Offsets
 from linrank.dataset.missing_rule import MissingRule, check_missing_rule
@@ -179,19 +179,19 @@ def _dataset(gathered: GatheredLogs, joined: Joined, missing: MissingRule) -> tu
     return replace(dataset, missing=missing, unretrieved=missed), lacking
 
 
-def _entries_of(gathered: GatheredLogs, rows: Offsets) -> sparse.csr_array:
+def _entries_of(gathered: GatheredLogs, rows: Offsets) -> scipy.sparse.csr_array:
     """The entries of some rows, zeros among them, by ascending feature."""
     all_rows = (
         np.frombuffer(gathered.values, dtype=np.float64),
         np.frombuffer(gathered.columns, dtype=np.int32),
         np.frombuffer(gathered.starts, dtype=np.int64),
     )
-    made = sparse.csr_array(all_rows, shape=(len(gathered.docids), len(gathered.features)))[rows]
+    made = scipy.sparse.csr_array(all_rows, shape=(len(gathered.docids), len(gathered.features)))[rows]
     made.sort_indices()
     return made
 
 
-def _dense(entries: sparse.csr_array) -> NDArray[np.float64]:
+def _dense(entries: scipy.sparse.csr_array) -> NDArray[np.float64]:
     values = np.full(entries.shape, np.nan)
     values[np.repeat(np.arange(entries.shape[0]), np.diff(entries.indptr)), entries.indices] = entries.data
     return values
