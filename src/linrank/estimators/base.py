@@ -25,6 +25,7 @@ from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
+from linrank.estimators.pickling import of_this_version, with_version
 from linrank.estimators.settings import check_kinds
 from linrank.executors.pieces import scores_by_chunks
 from linrank.measures import NDCG, Judgements, evaluate
@@ -66,6 +67,12 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         nested = {name: value for name, value in settings.items() if "__" in name}
         changed: Self = super().set_params(**in_our_words(type(self).__name__, own, list(self.get_params())), **nested)
         return changed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return with_version(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(of_this_version(self, state))
 
     @property
     def objective(self) -> str:
