@@ -87,3 +87,18 @@ def test_the_line_search_goes_to_a_thousandth_of_the_first_slope():
         point, step, _ = _least_on_segment(point, direction, slope)
         assert 0.0 < step <= 1.0
         assert abs(point.gradient @ direction) <= _FLAT * abs(slope) or step == 1.0
+
+
+def test_a_column_in_large_units_does_not_make_tron_call_itself_converged():
+    """The time of a visit in seconds: the gradient at 0 is that of the time, whatever the other weights are."""
+    times = 1.7e9 + np.random.default_rng(0).integers(0, 10**7, MADE.n_documents)
+    data = RankingDataset.from_arrays(np.column_stack([MADE.features, times]), MADE.labels, qid=MADE.qid)
+    objective = RankingObjective(SquaredHinge(), L2(), 1.0, PlacedData.of(data, Threads(1)))
+    least = NewtonCG(1e-9).minimize(objective).value
+    solution = TRON().minimize(objective)
+    assert solution.value > 1.5 * least
+    assert not solution.converged
+    assert "of the objective is left to gain; scale the features, or use another solver" in solution.message
+    # The rule itself is the paper's: it ends where it did, and says what it is.
+    assert solution.message.startswith("|gradient| <= tolerance |gradient at 0|, but about")
+    assert first_order(objective, solution.weights) <= 1e-3

@@ -285,10 +285,12 @@ class Ranker(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     ) -> RankingDataset:
         refuse_unsound(X)
         check_columns(X)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
-            ensure_all_finite=False, reset=first,
-        )  # fmt: skip
+        # (It looks for infinities in a sum of labels, which may be none where they are not.)
+        with np.errstate(invalid="ignore"):
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
+                ensure_all_finite=False, reset=first,
+            )  # fmt: skip
         one_query = qid is None and group is None
         if one_query:
             warnings.warn(

@@ -9,6 +9,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.conjugate_gradient import newton_step
+from linrank.solvers.own_units import in_own_units
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
 
@@ -75,11 +76,10 @@ class TRON(Solver):
     def _judged(self, point: EvaluatedPoint, journal: Journal) -> Solution:
         """What is known where the gradient is short: by conjugate gradients, with each feature in units of its own."""
         rule = "|gradient| <= tolerance |gradient at 0|"
-        diagonal = point.crude_hessian_diagonal()
         little = min(_MOST_LEFT, _TIMES_THE_TOLERANCE * self.tolerance) * abs(point.value)
         left = newton_step(
             point,
-            lambda residual, out: np.divide(residual, diagonal, out=out),
+            in_own_units(point),
             forcing=_INNER_TOLERANCE,
             # The rest is known by the diagonal alone, which may take a hundred times too little for what it is.
             enough=0.01 * little,

@@ -11,6 +11,7 @@ from linrank.errors import left_float64
 from linrank.objective.duality import NoDual
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1
+from linrank.solvers.own_units import in_own_units
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penalty
 
@@ -77,8 +78,12 @@ class TruncatedGradient(Solver):
     def _judged(self, point: EvaluatedPoint, journal: Journal) -> Solution:
         """What is known where the weights hardly move: whether steps in units of each feature's own would gain more."""
         said = "the weights no longer move, to within the tolerance"
-        slopes, bends = point.least_subgradient, point.crude_hessian_diagonal()
-        left = 0.5 * float(np.sum(np.divide(slopes * slopes, bends, out=np.zeros_like(slopes), where=slopes != 0.0)))
+        slopes = point.least_subgradient
+        steps = np.empty_like(slopes)
+        # Where nothing bends, a slope has no end: what is left is not finite, or none.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            in_own_units(point)(slopes, steps)
+        left = 0.5 * float(slopes[slopes != 0.0] @ steps[slopes != 0.0])
         share = left / max(abs(point.value), np.finfo(float).tiny)
         if share <= min(_MOST_LEFT, _TIMES_THE_TOLERANCE * self.tolerance):
             return journal.solution(said, converged=True)
