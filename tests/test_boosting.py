@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linrank.boosting import Boosting, WeakRankers
@@ -73,13 +73,10 @@ def problem(seed, n_rankers=6, levels=3):
     return columns, measure, WeakRankers(table, lambda k: columns[k])
 
 
-@given(seed=st.integers(0, 999), tolerance=st.sampled_from([1e-7, 0.0213]), weighted=st.booleans())
+@given(seed=st.integers(0, 10**6), tolerance=st.sampled_from([0.0, 1e-7, 0.0213]), weighted=st.booleans())
 def test_boosting_equals_the_listed_form(seed, tolerance, weighted):
     columns, measure, rankers = problem(seed)
     query_weights = np.random.default_rng(seed).integers(1, 4, QUERIES) * 1.0 if weighted else np.ones(QUERIES)
-    # Which of two equal rankers comes first is a matter of rounding.
-    alone = np.sort([float(query_weights @ measure(column)) for column in columns])
-    assume(np.diff(alone).min() > 1e-9)
     boosted = Boosting(7, tolerance).boost(rankers, measure, query_weights)
     strengths, picked = slow_boost(columns, measure, query_weights, tolerance, 7)
     assert [line.ranker for line in boosted.history[1:]] == picked

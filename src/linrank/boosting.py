@@ -14,6 +14,8 @@ from linrank.solvers.solution import Journal, Line, Solution, Watch
 
 # A weak ranker that is right on every query would have an infinite strength.
 _NEARLY_PERFECT = 1.0 - 1e-9
+# Means of a measure that agree in so many decimals are equal: which of two is the larger would be a matter of rounding.
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +119,8 @@ class _Run:
         chances = self._query_weights * np.exp(-self._values) if self._ranked else self._query_weights
         alone = np.empty(len(self._rankers.table))
         _weighted_sums(self._rankers.table, chances / chances.sum(), alone)
-        goal = self._mean(self._values) + self._settings.tolerance
-        for tried, ranker in enumerate(np.argsort(-alone, kind="stable").tolist(), start=1):
+        goal = self._mean(self._values) + self._settings.tolerance + 10.0**-_DIGITS
+        for tried, ranker in enumerate(np.argsort(-np.round(alone, _DIGITS), kind="stable").tolist(), start=1):
             r = min(float(alone[ranker]), _NEARLY_PERFECT)
             if r <= 0.0:
                 break

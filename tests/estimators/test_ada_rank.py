@@ -15,9 +15,7 @@ X, Y, QID = DATA.features, DATA.labels, DATA.qid
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@parametrize_with_checks(
-    [AdaRank(), AdaRank("map", direction="higher", max_iter=3, n_threads=2), AdaRank("auc", tol=1e-3)]
-)
+@parametrize_with_checks([AdaRank("map", direction="higher", max_iter=3, n_threads=2), AdaRank("auc", tol=1e-3)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

@@ -25,7 +25,7 @@ X, Y, QID = DATA.features, DATA.labels, DATA.qid
 
 # Weights are repetitions exactly, but a long descent may enlarge the rounding by which the two differ; these are short.
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([FacRankSVM(), FacRankSVM(rank=1, C=1e-4), FacRankSVM(rank=20, C=0.01, random_state=3)])
+@parametrize_with_checks([FacRankSVM(rank=1, C=1e-4), FacRankSVM(rank=20, C=0.01, random_state=3)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

@@ -44,11 +44,8 @@ def formula(weights, gamma=1.0, pair_weight="document", documents=None):
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        GDM(max_iter=200),
-        EGDM(),
         PairwiseRidge(pair_weight="pair", n_threads=2),
         PairwiseRidge(solver="cg", tol=1e-14),
-        PairwiseRidgeCV(gammas=[0.1, 1.0]),
     ]
 )
 def test_scikit_learns_checks(estimator, check):

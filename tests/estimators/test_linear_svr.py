@@ -33,9 +33,7 @@ EPSILON = 0.3
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [LinearSVRRanker(), LinearSVRRanker(loss="l1"), LinearSVRRanker(0.1, epsilon=0.0, n_threads=2)]
-)
+@parametrize_with_checks([LinearSVRRanker(loss="l1"), LinearSVRRanker(0.1, epsilon=0.0, n_threads=2)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

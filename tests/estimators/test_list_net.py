@@ -15,7 +15,7 @@ X, Y, QID = DATA.features, DATA.labels, DATA.qid
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([ListNet(), ListNet(penalty="l1", tol=1e-10), ListNet(100.0, n_threads=2)])
+@parametrize_with_checks([ListNet(penalty="l1", tol=1e-10), ListNet(100.0, n_threads=2)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

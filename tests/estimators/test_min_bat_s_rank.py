@@ -30,7 +30,6 @@ def streamed(model, n_calls):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
-        MinBatSRank(),
         MinBatSRank(feature_rates=False, learning_rate=1e-9),
         MinBatSRank(l1=0.1, rho=0.0, shuffle=False, passes=1),
     ]

@@ -23,13 +23,11 @@ X, Y, QID = DATA.features, DATA.labels, DATA.qid
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        RankSVM(),
         RankSVM(solver="tron"),
         RankSVM(loss="hinge"),
         RankSVM(penalty="l1", tol=1e-10),
         RankSVM(penalty="elasticnet"),
         RankSVM(pairs="adjacent", sums="tree", n_threads=2),
-        RankSVMCV(Cs=[0.1, 1.0]),
     ]
 )
 def test_scikit_learns_checks(estimator, check):

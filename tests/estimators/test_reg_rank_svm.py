@@ -17,7 +17,7 @@ EXACT = {"C": 0.01, "nuclear": 2.0, "tol": 1e-7}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([RegRankSVM(), RegRankSVM(1.0, 1.0, 0.5, n_threads=2), RegRankSVM(0.1, nuclear=0.0)])
+@parametrize_with_checks([RegRankSVM(1.0, 1.0, 0.5, n_threads=2), RegRankSVM(0.1, nuclear=0.0)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

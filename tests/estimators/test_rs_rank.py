@@ -28,14 +28,14 @@ SUBSETS = {"check_methods_subset_invariance": "a document's wins depend on the o
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([RSRank(), RSRank(0.0, learning_rate=0.1, truncate_every=3, n_threads=2)])
+@parametrize_with_checks([RSRank(0.0, learning_rate=0.1, truncate_every=3, n_threads=2)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
-    [NDCGReduction(), NDCGReduction(DecisionTreeClassifier(random_state=0), pair_features="concatenated")],
+    [NDCGReduction(DecisionTreeClassifier(random_state=0), pair_features="concatenated")],
     expected_failed_checks=lambda _: SUBSETS,
 )
 def test_scikit_learns_checks_of_the_reduction(estimator, check):

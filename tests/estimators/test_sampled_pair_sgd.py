@@ -18,7 +18,6 @@ WEIGHTS = {f"check_sample_weight_equivalence_on_{kind}_data": DRAWN for kind in 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
     [
-        SampledPairSGD(steps=2000),
         SampledPairSGD(steps=2000, loss="logistic", sampling="queries", learning_rate=0.1),
     ],
     expected_failed_checks=lambda _: WEIGHTS,

@@ -14,9 +14,7 @@ X, Y, QID = DATA.features, DATA.labels, DATA.qid
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@parametrize_with_checks(
-    [SingleFeature(), SingleFeature(0, direction="lower", measure="auc", n_threads=2), FixedWeights()]
-)
+@parametrize_with_checks([SingleFeature(0, direction="lower", measure="auc", n_threads=2)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

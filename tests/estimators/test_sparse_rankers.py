@@ -39,11 +39,8 @@ def loss_of(weights):
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        FenchelRank(),
         FenchelRank(radius=0.1, n_threads=2),
-        SparseRank(),
         SparseRank(l1=20.0, n_threads=2),
-        MCPRank(),
         MCPRank(l1=5.0, penalty="log"),
         MCPRank(l1=2.0, penalty="lp", n_threads=2),
     ]

@@ -1,4 +1,4 @@
-"""Rankers made of trees behind the same face: what they see, what they count, and scikit-learn's checks."""
+"""Rankers made of trees behind the same face: what they see and what they count."""
 
 import sys
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrank import LinrankError, make_ranking
 from linrank.errors import MissingDependencyError
@@ -27,10 +26,6 @@ RANKERS = [
 ]
 LAMBDA_MART = RANKERS[2:]
 
-BINS = "scikit-learn's bins and leaves count rows, whatever they weigh"
-DRAWN = "documents are drawn at random, whatever they weigh"
-CHECKS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-
 
 @pytest.fixture(autouse=True)
 def the_library_is_there(request):
@@ -39,25 +34,6 @@ def the_library_is_there(request):
     for value in given.params.values() if given else ():
         if isinstance(value, lambda_mart.LambdaMART):
             pytest.importorskip(value.library)
-
-
-def expected_failures(ranker):
-    reasons = {GradientBoostedTrees: BINS, RandomForest: DRAWN}
-    return dict.fromkeys(CHECKS, reasons[type(ranker)]) if type(ranker) in reasons else {}
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@parametrize_with_checks(
-    [
-        GradientBoostedTrees(**QUICK, min_leaf=1),
-        RandomForest(**QUICK, min_leaf=1),
-        LightGBMRanker(**QUICK, min_leaf=1),
-        XGBoostRanker(**QUICK),
-    ],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def fitted(ranker, features=X, labels=Y, qid=QID, settings=None, **weights):

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from linrank import LinrankError, RankingDataset, RankSVM, make_ranking, save_dataset, scan
@@ -32,17 +33,28 @@ ROOMS = {
 }
 
 
-def data_of(density=1.0, *, weighted=True, large=True):
+def data_of(density=1.0, *, weighted=True, large=True, far=False):
+    """With `far`, one column is far from zero, and a sparse one is all there but for some queries."""
     sizes = [20] * 120 + ([900] if large else [])
     made, _ = make_ranking(1, sum(sizes), 12, density=density)
     rng = np.random.default_rng(1)
     X = made.features.astype(np.float32) if density == 1.0 else made.features
+    if far:
+        X = as_far(X, sizes)
     labels = np.clip(np.round(made.labels), 0, 4)
     weights = {
         "document_weights": rng.integers(1, 3, len(labels)) / 1.0,
         "query_weights": rng.integers(1, 4, len(sizes)) / 1.0,
     }
     return RankingDataset.from_arrays(X, labels, group=sizes, **(weights if weighted else {}))
+
+
+def as_far(X, sizes):
+    column = np.random.default_rng(2).integers(0, 100, X.shape[0]) + 2.0**21
+    if not sparse.issparse(X):
+        return np.column_stack([column.astype(X.dtype), X[:, 1:]])
+    lacking = np.repeat(np.arange(len(sizes)) % 7 == 0, sizes)
+    return sparse.hstack([sparse.csr_array(np.where(lacking, 0.0, column)[:, None]), X[:, 1:]], format="csr")
 
 
 @pytest.fixture
@@ -56,15 +68,19 @@ def in_small_blocks(monkeypatch):
 
 @pytest.mark.parametrize("room", ROOMS)
 @pytest.mark.parametrize("density", [1.0, 0.3], ids=["dense", "sparse"])
-def test_shards_on_disk_compute_what_shards_in_memory_compute(room, density, tmp_path, monkeypatch, in_small_blocks):
-    data = data_of(density)
+@pytest.mark.parametrize("far", [False, True], ids=["near zero", "far"])
+def test_shards_on_disk_compute_what_shards_in_memory_compute(
+    room, density, far, tmp_path, monkeypatch, in_small_blocks
+):
+    data = data_of(density, far=far)
     save_dataset(data, tmp_path / "data.linrank")
     monkeypatch.setattr(Room, "of", lambda *_: ROOMS[room])
     with Threads(2) as executor:
         results = []
         for source in (data, scan(tmp_path / "data.linrank")):
-            placed = PlacedData.of(source, executor)
-            objective = RankingObjective(SquaredHinge(), L2(), 0.5, placed)
+            objective = RankingObjective(SquaredHinge(), L2(), 0.5, PlacedData.of(source, executor))
+            placed = objective.data
+            assert placed.is_compared == far
             point = objective.at(np.linspace(-1.0, 1.0, 12))
             part = placed.part(700).part(300)
             results.append(

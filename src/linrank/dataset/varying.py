@@ -1,24 +1,49 @@
-"""Which features vary within a query: no other can change the order of any documents."""
+"""How features vary within queries: not at all, little against how far from zero they are, or as features mostly do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linrank.arrays import Offsets
 from linrank.compiled import kernel
 from linrank.dataset.features import DenseFeatures
 from linrank.dataset.query_blocks import QueryBlock
 
+# Numbers that differ by no more than this share of them are far from zero. What is computed from them loses as many
+# digits, since products of rows and weights cancel; and their squares, by which solvers judge how far to go, say
+# nothing of how they vary. Years are not far, times in seconds may be.
+_FAR = 2.0**-8
 
-def varying_features(blocks: Iterable[QueryBlock], n_features: int, *, ties: bool) -> NDArray[np.bool_]:
-    """Which features differ between two documents of one query, both with a weight.
 
-    Queries whose labels are all equal count only with `ties`. A feature that is seen to vary is not looked at again, so
-    that mostly a few queries are read, and then the columns that are still in question.
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Which features differ between two documents of some query, and which do so widely: for what they are, by much."""
+
+    varies: NDArray[np.bool_]
+    widely: NDArray[np.bool_]
+
+    @property
+    def idle(self) -> Offsets:
+        """The features that are the same in all documents of each query: no other can change an order."""
+        return np.flatnonzero(~self.varies)
+
+    @property
+    def far(self) -> Offsets:
+        """The features that vary, but in no query by much against how far from zero they are there."""
+        return np.flatnonzero(self.varies & ~self.widely)
+
+
+def variation_of(blocks: Iterable[QueryBlock], n_features: int, *, ties: bool) -> Variation:
+    """How features differ between documents of one query that have a weight.
+
+    Queries whose labels are all equal count only with `ties`. A feature that is seen to vary widely is not looked at
+    again, so that mostly a few queries are read, and then the columns that are still in question.
     """
-    varies = np.zeros(n_features, dtype=np.bool_)
+    found = Variation(*np.zeros((2, n_features), dtype=np.bool_))
     room = np.full((3, n_features), -1, dtype=np.int64)
     stamp = 0
     for block in blocks:
@@ -26,21 +51,28 @@ def varying_features(blocks: Iterable[QueryBlock], n_features: int, *, ties: boo
         rows = block.query_starts, block.document_weights, counted
         features = block.features.in_memory()
         if isinstance(features, DenseFeatures):
-            _mark_dense(features.values, *rows, room[0], varies)
+            _mark_dense(features.values, *rows, room[0], found.varies, found.widely)
         else:
-            _mark_sparse(features.values, features.columns, features.starts, *rows, stamp, *room, varies)
+            parts = features.values, features.columns, features.starts
+            _mark_sparse(*parts, *rows, stamp, *room, found.varies, found.widely)
         stamp += block.n_queries
-        if varies.all():
+        if found.widely.all():
             break
-    return varies
+    return found
 
 
 @kernel
-def _mark_dense(values, query_starts, weights, counted, open_ones, varies):  # type: ignore[no-untyped-def]
+def _is_wide(one, other):  # type: ignore[no-untyped-def]
+    one, other = np.float64(one), np.float64(other)
+    return abs(one - other) > _FAR * max(abs(one), abs(other))
+
+
+@kernel
+def _mark_dense(values, query_starts, weights, counted, open_ones, varies, widely):  # type: ignore[no-untyped-def]
     """Set `varies` where a feature differs from that of the query's first document; `open_ones` is room."""
     n_open = 0
-    for j in range(len(varies)):
-        if not varies[j]:
+    for j in range(len(widely)):
+        if not widely[j]:
             open_ones[n_open] = j
             n_open += 1
     for query in range(len(counted)):
@@ -60,6 +92,8 @@ def _mark_dense(values, query_starts, weights, counted, open_ones, varies):  # t
                 j = open_ones[place]
                 if values[i, j] != values[first, j]:
                     varies[j] = True
+                    widely[j] = _is_wide(values[i, j], values[first, j])
+                if widely[j]:
                     n_open -= 1
                     open_ones[place] = open_ones[n_open]
                 else:
@@ -68,7 +102,7 @@ def _mark_dense(values, query_starts, weights, counted, open_ones, varies):  # t
 
 @kernel
 def _mark_sparse(  # type: ignore[no-untyped-def]
-    values, columns, starts, query_starts, weights, counted, stamp, queries, counts, entries, varies
+    values, columns, starts, query_starts, weights, counted, stamp, queries, counts, entries, varies, widely
 ):
     """Set `varies` where a feature has two values in a query, or stands in some of its documents only.
 
@@ -85,20 +119,22 @@ def _mark_sparse(  # type: ignore[no-untyped-def]
             n_documents += 1
             for entry in range(starts[i], starts[i + 1]):
                 column = columns[entry]
-                if varies[column] or values[entry] == 0.0:
+                if widely[column] or values[entry] == 0.0:
                     continue
                 if queries[column] != stamp + query:
                     queries[column] = stamp + query
                     counts[column] = 1
                     entries[column] = entry
-                elif values[entry] != values[entries[column]]:
+                    continue
+                counts[column] += 1
+                if values[entry] != values[entries[column]]:
                     varies[column] = True
-                else:
-                    counts[column] += 1
+                    widely[column] = _is_wide(values[entry], values[entries[column]])
         for i in range(first, last):
             if weights[i] <= 0.0:
                 continue
             for entry in range(starts[i], starts[i + 1]):
                 column = columns[entry]
-                if not varies[column] and queries[column] == stamp + query and counts[column] < n_documents:
+                if not widely[column] and queries[column] == stamp + query and counts[column] < n_documents:
                     varies[column] = True
+                    widely[column] = True

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector, for_kernels
 from linrank.dataset.features import Features, SparseFeatures
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
+from linrank.dataset.query_offsets import without_offsets
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.varying import varying_features
+from linrank.dataset.varying import variation_of
 from linrank.duals import factored_dual_kernels as kernels
 from linrank.duals.dual_solver import DualSolver
 from linrank.objective.pair_losses import Hinge
@@ -37,18 +38,23 @@ class FactoredObjective:
 
     The sums are over preference pairs (i above j); q is the weight of their query, d those of documents. So a_ij is
     from 0 to C q d_i d_j, as in the dual of C sum q d_i d_j max(0, 1 - w.(x_i - x_j)) + |w|² / 2, and without weights
-    a_ij = <v_i, v_j> for the vectors v = sqrt(C / rank) u of Xu et al. (2018). `data` is one block of all queries.
+    a_ij = <v_i, v_j> for the vectors v = sqrt(C / rank) u of Xu et al. (2018). `data` is one block of all queries; its
+    columns that hardly vary are less what one document of the query has. `rows` are the features as they were given.
     """
 
     data: QueryBlock
     C: float
     rank: int
+    rows: Features
 
     @classmethod
     def of(cls, dataset: RankingDataset, C: float, rank: int) -> FactoredObjective:
         (data,) = cut_into_blocks(dataset, block_bytes=sys.maxsize)
         weights = for_kernels(data.document_weights), for_kernels(data.query_weights)
-        return cls(replace(data, document_weights=weights[0], query_weights=weights[1]), C, rank)
+        data = replace(data, document_weights=weights[0], query_weights=weights[1])
+        # Of those that do not vary at all too, the weights would be what rounding leaves, and their squares in f.
+        hardly = np.flatnonzero(~variation_of([data], dataset.n_features, ties=False).widely)
+        return cls(without_offsets(data, hardly) if len(hardly) else data, C, rank, data.features)
 
     @property
     def scale(self) -> float:
@@ -138,11 +144,11 @@ class FactoredDual(DualSolver[FactoredObjective, FactoredPoint]):
 
     def _run(self, objective: FactoredObjective, start: FactoredPoint | None, journal: Journal) -> FactoredSolution:
         """Descend from `start`, which is moved to the last point, or from a random one."""
-        marks = mark_documents(objective.data.features, self.seed)
+        marks = mark_documents(objective.rows, self.seed)
         point = start or random_start(objective, marks)
         solution = self._descend(point, marks, journal)
         # A feature that is the same in all documents of each query has the weight zero, but for rounding.
-        varies = varying_features([objective.data], objective.data.features.n_features, ties=False)
+        varies = variation_of([objective.data], objective.data.features.n_features, ties=False).varies
         weights = np.where(varies, solution.weights, 0.0)
         kept = replace(solution, weights=weights, certified_gap=objective.gap(weights, solution.value))
         return FactoredSolution(**vars(kept), vectors=point.vectors())

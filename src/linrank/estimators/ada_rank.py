@@ -147,6 +147,12 @@ class SingleFeatures:
     ) -> SingleFeatures:
         scaling = fit_scaling("min-max", dataset)
         assert isinstance(scaling, ColumnScaling)
+        least = int(np.argmin(scaling.scale))
+        if scaling.scale[least] < np.finfo(np.float64).tiny:
+            raise LinrankError(
+                f"feature {dataset.names[least]!r} varies by {scaling.scale[least]:g}, whose inverse leaves float64. "
+                "Multiply the column."
+            )
         # Which queries have a value depends on their labels alone.
         tied = measure.per_query(np.zeros(dataset.n_documents), dataset, n_threads=n_threads)
         counted = ~np.isnan(tied)

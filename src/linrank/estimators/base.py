@@ -24,6 +24,7 @@ from linrank.estimators.catalogue import METHODS
 from linrank.estimators.conventions import PlainEstimator, check_trained
 from linrank.estimators.habits import answering, in_our_words, refuse_in_fit
 from linrank.estimators.inside_search import ROUTING, check_search
+from linrank.estimators.pickling import of_this_version, with_version
 from linrank.estimators.settings import check_kinds
 from linrank.executors.pieces import scores_by_chunks
 from linrank.loaded import subclass_once_loaded
@@ -68,6 +69,12 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
         nested = {name: value for name, value in settings.items() if "__" in name}
         changed: Self = super().set_params(**in_our_words(type(self).__name__, own, list(self.get_params())), **nested)
         return changed
+
+    def __getstate__(self) -> dict[str, Any]:
+        return with_version(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(of_this_version(self, state))
 
     @property
     def objective(self) -> str:
@@ -284,10 +291,12 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
 
         refuse_unsound(X)
         check_columns(X)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
-            ensure_all_finite=False, reset=first,
-        )  # fmt: skip
+        # (It looks for infinities in a sum of labels, which may be none where they are not.)
+        with np.errstate(invalid="ignore"):
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=True, order="C",
+                ensure_all_finite=False, reset=first,
+            )  # fmt: skip
         one_query = qid is None and group is None
         if one_query:
             warnings.warn(

@@ -82,7 +82,8 @@ class RankingScorer(BaseEstimator):  # type: ignore[misc]
                 )
             absent = X.index.difference(self.qid.index)
             if len(absent):
-                raise LinrankError(f"qid has no entry {absent[0]!r}, which is in the index of X. Use the same index.")
+                first = absent[:1].tolist()[0]
+                raise LinrankError(f"qid has no entry {first!r}, which is in the index of X. Use the same index.")
             return self.qid.loc[X.index].to_numpy()
         ids, n_rows = np.asarray(self.qid), _num_samples(X)
         if len(ids) != n_rows:

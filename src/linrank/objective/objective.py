@@ -42,13 +42,18 @@ class RankingObjective:
     A feature that is the same in all documents of each query changes no loss, and only adds to the penalty: it has
     neither slope nor curvature, and a solver that starts from `start` gives it no weight but one that the penalty pulls
     it to. That is settled here, for all of them: computed, the slope would be a sum of numbers that cancel but for
-    rounding.
+    rounding. Columns far from zero that hardly vary within queries are taken less what one document of the query has,
+    for the same reason.
     """
 
     loss: PairLoss
     penalty: Penalty
     C: float
     data: PlacedData
+
+    def __post_init__(self) -> None:
+        if self.centred:
+            object.__setattr__(self, "data", self.data.compared(ties=self.compares == "queries"))
 
     def start(self, weights: Vector | None = None) -> EvaluatedPoint:
         """The point a solver starts from: zero, or given weights, but for those that the data or the penalty forbid."""

@@ -115,7 +115,14 @@ class SmoothedHinge:
         curvature = _Sum(outer.laplacian(2.0 * factor), inner.laplacian(-2.0 * factor))
         hinge = outer.add_hinge(1.0, unused)
         slope_sizes = (hinge - inner.add_hinge(1.0, unused)) / self.width
+        value = self._plausible(value, hinge, outer.weight())
         return LossAtScores(value, slopes, curvature, {"sharp": hinge, "sharp_dual": slope_sizes})
+
+    def _plausible(self, value: float, hinge: float, weight: float) -> float:
+        """The value, or the nearest that the hinge allows: of scores beyond 1e8 squares leave only rounding."""
+        least = max(0.0, hinge - 0.5 * self.width * weight)
+        slack = 1e-9 * hinge
+        return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,12 @@ class _MeasuredPairs:
         """Factor x the sum of max(0, margin - (s_i - s_j)), whose slopes are added."""
         value: float = kernels.add_hinge(*self._columns(), self.pairs.margin, factor, slopes)
         return value
+
+    def weight(self) -> float:
+        """What the pairs weigh together."""
+        documents, block = self.pairs.documents, self.pairs.documents.block
+        of_rows = documents.weights * self.higher.real
+        return float(block.query_weights @ np.add.reduceat(of_rows, block.query_starts[:-1]))
 
     def laplacian(self, factor: float) -> _Laplacian:
         return _Laplacian(self.pairs, factor, self.higher.real + self.lower.real)

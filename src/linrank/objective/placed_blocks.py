@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.dataset.query_offsets import without_offsets
 from linrank.executors.local import Threads
 from linrank.objective.pair_losses import LossAtScores, PairLoss
 
@@ -99,6 +100,10 @@ class PlacedBlock:
     block: QueryBlock
     is_spread: ClassVar[bool] = False
 
+    def placed(self, block: QueryBlock) -> PlacedBlock:
+        """Another block in its place."""
+        return PlacedBlock(block)
+
     def scores(self, weights: Vector) -> Vector:
         return self.block.features.product(weights, np.empty(self.block.n_documents))
 
@@ -127,6 +132,9 @@ class SpreadQuery(PlacedBlock):
     def of(cls, block: QueryBlock, n_chunks: int, executor: Threads) -> SpreadQuery:
         bounds = tuple(int(bound) for bound in np.linspace(0, block.n_documents, n_chunks + 1))
         return cls(block, [block.features.rows(a, b) for a, b in pairwise(bounds)], bounds, executor)
+
+    def placed(self, block: QueryBlock) -> SpreadQuery:
+        return SpreadQuery.of(block, len(self.chunks), self.executor)
 
     def split(self, column: Vector) -> list[Vector]:
         """A column of the query as one part a chunk."""
@@ -187,6 +195,10 @@ class Shard(Protocol):
         """A part that is not empty, each query weighing as much as what it stands for."""
         ...
 
+    def without_offsets(self, columns: Offsets) -> Shard:
+        """The same, some columns less what one document of the query has."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ShardInMemory:
@@ -223,12 +235,15 @@ class ShardInMemory:
     def part(self, choice: Choice) -> ShardInMemory:
         first = self.blocks[0]
         if isinstance(first, SpreadQuery):
-            return ShardInMemory((SpreadQuery.of(choice.weighed(first.block), len(first.chunks), first.executor),))
+            return ShardInMemory((first.placed(choice.weighed(first.block)),))
         parts = []
         for together in choice.together(self.queries):
             blocks = [self.blocks[place].block.some(chosen) for place, chosen in together]
             parts.append(PlacedBlock(choice.weighed(blocks[0].joined(blocks[1:]))))
         return ShardInMemory(tuple(parts))
+
+    def without_offsets(self, columns: Offsets) -> ShardInMemory:
+        return ShardInMemory(tuple(placed.placed(without_offsets(placed.block, columns)) for placed in self.blocks))
 
 
 def draws_of_block(block: QueryBlock) -> Vector:

@@ -16,7 +16,7 @@ from linrank.cached import cached_property
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
-from linrank.dataset.varying import varying_features
+from linrank.dataset.varying import Variation, variation_of
 from linrank.executors.local import Threads
 from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
 from linrank.objective.samples import Choices, Sample, below_of, choose, runs_below
@@ -44,8 +44,10 @@ class PlacedData:
     n_features: int
     # Of what all queries here have drawn.
     below: float = 1.0
+    is_compared: bool = False
+    """Whether columns far from zero are less what one document of the query has; a part has those of the whole."""
     # Also that of some of the shards: they leave out what the whole leaves out, and no more.
-    _idle: dict[bool, Offsets] = field(default_factory=dict, repr=False)
+    _variation: dict[bool, Variation] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, dataset: AnyDataset, executor: Threads) -> PlacedData:
@@ -148,12 +150,31 @@ class PlacedData:
 
     def idle_features(self, *, ties: bool) -> Offsets:
         """The features that are the same in all documents of each query; with `ties`, of queries without pairs too."""
-        if ties not in self._idle:
-            varies = np.zeros(self.n_features, dtype=np.bool_)
-            for of_shard in self.tell(_varying_of_shard, n_features=self.n_features, ties=ties):
-                varies |= of_shard
-            self._idle[ties] = np.flatnonzero(~varies)
-        return self._idle[ties]
+        return self._how_features_vary(ties=ties).idle
+
+    def compared(self, *, ties: bool) -> PlacedData:
+        """The same for who compares documents of a query: columns far from zero are less what one of them has.
+
+        Nothing that is compared changes, and nothing is copied where there is no such column.
+        """
+        far = np.empty(0, dtype=np.int64) if self.is_compared else self._how_features_vary(ties=ties).far
+        if len(far) == 0:
+            return self
+        if ties not in self._compared:
+            self._compared[ties] = replace(self.without_offsets(far), is_compared=True)
+            self._compared[ties].__dict__["sizes"] = self.sizes
+        return self._compared[ties]
+
+    def without_offsets(self, columns: Offsets) -> PlacedData:
+        """The same, some columns less what one document of the query has."""
+        return replace(self, shards=self.tell(_without_offsets, columns=columns))
+
+    def _how_features_vary(self, *, ties: bool) -> Variation:
+        if ties not in self._variation:
+            told = self.tell(_variation_of_shard, n_features=self.n_features, ties=ties)
+            varies, widely = np.logical_or.reduce(told, axis=0)
+            self._variation[ties] = Variation(varies, widely)
+        return self._variation[ties]
 
     def sample(self, n_documents: int, *, thin: bool = True, apart: bool = False) -> Sample:
         """The sample of about so many documents: always the same one, made once, and in memory.
@@ -186,12 +207,16 @@ class PlacedData:
         """What is chosen of each shard; shards of which nothing is chosen are left out."""
         # Side by side: a part is a copy.
         parts = [part for part in self.tell(_part_of_shard, chosen) if part is not None]
-        return PlacedData(self.executor, parts, self.n_features, below_of(chosen))
+        return PlacedData(self.executor, parts, self.n_features, below_of(chosen), is_compared=True)
 
     def _chosen(self, n_documents: int, *, thin: bool = True, apart: bool = False) -> Choices:
         share = min(1.0, n_documents / max(1, self.n_documents))
         from_ = 0.5 if apart and share < 0.5 else 0.0
         return choose(self.sizes, share, self.below, partial(self.tell, _taken), thin=thin, from_=from_)
+
+    @cached_property
+    def _compared(self) -> dict[bool, PlacedData]:
+        return {}
 
     @cached_property
     def _samples(self) -> dict[tuple[int, bool, bool], Sample]:
@@ -205,8 +230,13 @@ def _part_of_shard(shard: Shard, choice: Choice | None) -> Shard | None:
     return None if choice is None else shard.part(choice)
 
 
-def _varying_of_shard(shard: Shard, *, n_features: int, ties: bool) -> NDArray[np.bool_]:
-    return varying_features((placed.block for placed in shard), n_features, ties=ties)
+def _variation_of_shard(shard: Shard, *, n_features: int, ties: bool) -> NDArray[np.bool_]:
+    found = variation_of((placed.block for placed in shard), n_features, ties=ties)
+    return np.stack([found.varies, found.widely])
+
+
+def _without_offsets(shard: Shard, *, columns: Offsets) -> Shard:
+    return shard.without_offsets(columns)
 
 
 def _taken(shard: Shard, choice: Choice) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
+from linrank.arrays import Offsets
 from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
@@ -82,10 +83,10 @@ class RemoteData(PlacedData):
 
     @classmethod
     def of_groups(
-        cls, groups: Sequence[Any], counts: Sequence[int], n_features: int, cluster: Cluster, below: float = 1.0
+        cls, groups: Sequence[Any], counts: Sequence[int], n_features: int, cluster: Cluster, **about: Any
     ) -> RemoteData:
         """Groups that are loaded, or on their way, and how many shards each has."""
-        data = cls(cluster.here, (), n_features, below, cluster=cluster, groups=groups, counts=counts)
+        data = cls(cluster.here, (), n_features, cluster=cluster, groups=groups, counts=counts, **about)
         told = cluster.fetch(cluster.call(_sizes_of_group, [(group,) for group in groups]), "sizes")
         data.__dict__["sizes"] = [[BlockSize(*size) for size in of_shard] for of_shard in told]
         return data
@@ -111,6 +112,11 @@ class RemoteData(PlacedData):
         part.__dict__["sizes"] = [self.sizes[place] for place in wanted]
         return part
 
+    def without_offsets(self, columns: Offsets) -> RemoteData:
+        """The same, some columns less what one document of the query has."""
+        groups = self.cluster.call(_without_offsets, [(group,) for group in self.groups], columns=columns)
+        return replace(self, groups=groups)
+
     def mixed(self, column: RemoteColumn, places: Iterable[int], newer: RemoteColumn) -> RemoteColumn:
         """A column in which some shards have what a column of `some` of them has."""
         handles, left = list(column.handles), iter(newer.handles)
@@ -130,7 +136,8 @@ class RemoteData(PlacedData):
         rows = [row for row in self._rows([chosen]) if any(row[1])]
         counts = [sum(1 for choice in of_group if choice) for _, of_group in rows]
         groups = self.cluster.call(_part, rows)
-        return RemoteData.of_groups(groups, counts, self.n_features, self.cluster, below_of(chosen))
+        about = {"below": below_of(chosen), "is_compared": True}
+        return RemoteData.of_groups(groups, counts, self.n_features, self.cluster, **about)
 
     @property
     def blocks(self) -> Any:
@@ -225,6 +232,11 @@ def _told(kept: Kept) -> list[Any]:
 
 def _some(group: PlacedData, places: list[int]) -> PlacedData:
     return group.some(places)
+
+
+def _without_offsets(group: PlacedData, *, columns: Offsets) -> PlacedData:
+    with group.executor:
+        return group.without_offsets(columns)
 
 
 def _part(group: PlacedData, chosen: Any) -> PlacedData:

@@ -18,6 +18,7 @@ from linrank.arrays import Offsets, Vector
 from linrank.cached import cached_property
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import block_bounds
+from linrank.dataset.query_offsets import QueryOffsets, without_offsets
 from linrank.dataset.stored_arrays import Runs, fill
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
@@ -109,7 +110,8 @@ class Room:
 class StoredShard:
     """Blocks of a stored dataset, each as runs of queries; or one query that is spread over chunks.
 
-    `choices` are those by which it became a part of a shard, one after the other. Where there is no room to remember
+    `choices` are those by which it became a part of a shard, one after the other; `off` are the columns that are taken
+    less what one document of the query has. Where there is no room to remember
     it, nothing is kept of a document but its scores, and with `spills` these are in a file of their own.
     """
 
@@ -119,6 +121,7 @@ class StoredShard:
     n_chunks: int = 0
     executor: Threads | None = None
     choices: tuple[Choice, ...] = ()
+    off: Offsets | None = None
     remembers: bool = True
     spills: bool = False
 
@@ -166,8 +169,11 @@ class StoredShard:
                 rows: Any = None
                 if self.is_spread or not features:
                     # Of a part with several runs nobody asks for these.
-                    rows = StoredRows(self.dataset, int(starts[runs[0][0]]), int(starts[runs[-1][1]]))
+                    bounds = int(starts[runs[0][0]]), int(starts[runs[-1][1]])
+                    rows = StoredRows(self.dataset, *bounds, self._offsets if features else None)
                 block = self.dataset.block(opened, runs, rows)
+                if self.off is not None and rows is None:
+                    block = without_offsets(block, self.off)
                 for choice in self.choices:
                     block = choice.weighed(block)
                 if self.is_spread:
@@ -175,6 +181,17 @@ class StoredShard:
                     yield SpreadQuery.of(block, self.n_chunks, self.executor)
                 else:
                     yield PlacedBlock(block)
+
+    @cached_property
+    def _offsets(self) -> QueryOffsets | None:
+        """What is taken off a query that is read in pieces: known from the whole of it, and once."""
+        if self.off is None:
+            return None
+        (whole,) = replace(self, choices=(), off=None).judged()
+        return QueryOffsets.of(whole.block, self.off)
+
+    def without_offsets(self, columns: Offsets) -> StoredShard:
+        return replace(self, off=columns)
 
     def kept(self, columns: Iterable[Vector]) -> Sequence[Vector]:
         return SpilledColumn(columns) if self.spills else list(columns)
@@ -213,11 +230,15 @@ def _runs(runs: Runs, chosen: Offsets) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Some rows of a stored dataset, with the face of features: each product reads them anew."""
+    """Some rows of a stored dataset, with the face of features: each product reads them anew.
+
+    `offsets` is what is taken off them, where they are of one query.
+    """
 
     dataset: StoredDataset
     start: int
     stop: int
+    offsets: QueryOffsets | None = None
 
     @property
     def n_rows(self) -> int:
@@ -233,10 +254,11 @@ class StoredRows:
 
     def in_memory(self) -> Features:
         with self.dataset.arrays.opened() as opened:
-            return self.dataset.rows(opened, [(self.start, self.stop)])
+            rows = self.dataset.rows(opened, [(self.start, self.stop)])
+        return rows if self.offsets is None else self.offsets.off(rows, np.array([0, self.n_rows]))
 
     def rows(self, start: int, stop: int) -> StoredRows:
-        return StoredRows(self.dataset, self.start + start, self.start + stop)
+        return replace(self, start=self.start + start, stop=self.start + stop)
 
     def take(self, rows: Offsets) -> Features:
         return self.in_memory().take(rows)

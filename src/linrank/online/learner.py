@@ -100,9 +100,12 @@ def follow(
         for turns in stretches:
             last = learner.learn(state, data, turns)
             weights = state.weights
+            # Weights may be numbers, and the square of their length none.
+            with np.errstate(over="ignore"):
+                length = float(np.linalg.norm(weights))
             stop = journal.add(
                 line, weights, learner.value(last, weights), loss=last.loss, pairs=last.pairs, batches=state.batches,
-                features=int(np.count_nonzero(weights)), length=float(np.linalg.norm(weights)),
+                features=int(np.count_nonzero(weights)), length=length,
             )  # fmt: skip
             if stop:
                 return journal.solution(stop)

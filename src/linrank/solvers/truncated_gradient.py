@@ -8,13 +8,17 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.errors import left_float64
+from linrank.objective.duality import NoDual
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1
+from linrank.solvers.own_units import in_own_units
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penalty
 
 # With features up to 1e30 the curvature, whose inverse is a rate that is short enough, stays far below its inverse.
 _LEAST_RATE = 1e-200
+# Where the weights hardly move, so many times the tolerance, up to a share, may be left of the objective.
+_TIMES_THE_TOLERANCE, _MOST_LEFT = 10.0, 0.1
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class TruncatedGradient(Solver):
     f(w) = loss(w) + l1 / K |w|_1, for a truncation comes once in K steps: so the objective's penalty is L1(l1 / K). It
     stops where a round of K steps has moved the weights, for each unit of rate, by at most `tolerance` times what the
     first round did: with K = 1 that is the length of (w - w_next) / rate, which is zero exactly where zero is a
-    subgradient of f.
+    subgradient of f. With one feature in large units that is soon so: it has converged only where the slopes, each in
+    units of its feature, say that hardly anything is left.
 
     A loss may change from step to step, as weights of pairs frozen at each sort do; its curvature must then bound that
     of the frozen loss. Where f has risen after a step d, the step stands if rate x d.H d <= d.d for that bound H: then
@@ -67,8 +72,22 @@ class TruncatedGradient(Solver):
                 before, of_round = point.weights, 0.0
             stop = self._note(journal, point, paces, rate)
             if truncating and paces[-1] <= self.tolerance * paces[0]:
-                return journal.solution("the weights no longer move, to within the tolerance", converged=True)
+                return self._judged(point, journal)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})")
+
+    def _judged(self, point: EvaluatedPoint, journal: Journal) -> Solution:
+        """What is known where the weights hardly move: whether steps in units of each feature's own would gain more."""
+        said = "the weights no longer move, to within the tolerance"
+        slopes = point.least_subgradient
+        steps = np.empty_like(slopes)
+        # Where nothing bends, a slope has no end: what is left is not finite, or none.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            in_own_units(point)(slopes, steps)
+        left = 0.5 * float(slopes[slopes != 0.0] @ steps[slopes != 0.0])
+        share = left / max(abs(point.value), np.finfo(float).tiny)
+        if share <= min(_MOST_LEFT, _TIMES_THE_TOLERANCE * self.tolerance):
+            return journal.solution(said, converged=True)
+        return journal.solution(f"{said}, but those of some features would; scale the features, or use another solver")
 
     def _note(self, journal: Journal, point: EvaluatedPoint, paces: list[float], rate: float) -> str | None:
         pace, share = (paces[-1], paces[-1] / max(paces[0], np.finfo(float).tiny)) if paces else (np.inf, 1.0)
@@ -82,6 +101,9 @@ class TruncatedGradient(Solver):
 def _step(point: EvaluatedPoint, rate: float, times: int, *, safe: bool) -> tuple[EvaluatedPoint, float]:
     """The next point, truncated by so many times the penalty, and the rate that led there."""
     penalty = point.objective.weight_penalty
+    # A convex loss does not change from step to step, and rises by rounding alone.
+    changes = point.objective.loss.dual == NoDual()
+    slack = 0.0 if changes else 1e-13
     whole = L1(float(times), np.broadcast_to(penalty.thresholds, point.weights.shape))
 
     def value(at: EvaluatedPoint) -> float:
@@ -89,11 +111,11 @@ def _step(point: EvaluatedPoint, rate: float, times: int, *, safe: bool) -> tupl
 
     while True:
         ahead = point.objective.at(whole.shrunk(point.weights - rate * point.gradient, rate))
-        if not safe or value(ahead) <= value(point):
+        if not safe or value(ahead) <= value(point) + slack * abs(value(point)):
             return ahead, rate
         change = ahead.weights - point.weights
         # Reached at 1 / the largest eigenvalue of the bound, if not before; rounding must not keep it from being met.
-        if rate * float(change @ point.hessian_product(change)) <= (1.0 + 1e-9) * float(change @ change):
+        if changes and rate * float(change @ point.hessian_product(change)) <= (1.0 + 1e-9) * float(change @ change):
             return ahead, rate
         rate /= 2.0
         if rate < _LEAST_RATE:
