@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
+from linrank.dataset.column_blocks import ColumnBlocks, in_column_blocks
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.dataset.query_offsets import without_offsets
@@ -123,7 +124,7 @@ class PlacedBlock:
 class SpreadQuery(PlacedBlock):
     """One query whose rows are spread over chunks: these give scores and take slopes, and the loss is computed here."""
 
-    chunks: Sequence[Features]
+    chunks: Sequence[Features | ColumnBlocks]
     bounds: tuple[int, ...]
     executor: Threads
     is_spread: ClassVar[bool] = True
@@ -131,7 +132,8 @@ class SpreadQuery(PlacedBlock):
     @classmethod
     def of(cls, block: QueryBlock, n_chunks: int, executor: Threads) -> SpreadQuery:
         bounds = tuple(int(bound) for bound in np.linspace(0, block.n_documents, n_chunks + 1))
-        return cls(block, [block.features.rows(a, b) for a, b in pairwise(bounds)], bounds, executor)
+        chunks = [block.features.rows(a, b) for a, b in pairwise(bounds)]
+        return cls(block, executor.map(in_column_blocks, chunks), bounds, executor)
 
     def placed(self, block: QueryBlock) -> SpreadQuery:
         return SpreadQuery.of(block, len(self.chunks), self.executor)
@@ -270,13 +272,13 @@ def _thinned(block: QueryBlock, n_documents: int) -> QueryBlock:
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
 
 
-def _scores_of_chunk(chunk: Features, *, weights: Vector) -> Vector:
+def _scores_of_chunk(chunk: Features | ColumnBlocks, *, weights: Vector) -> Vector:
     return chunk.product(weights, np.empty(chunk.n_rows))
 
 
-def _transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
+def _transposed_chunk(chunk: Features | ColumnBlocks, slopes: Vector) -> Vector:
     return chunk.transposed_product(slopes, np.zeros(chunk.n_features))
 
 
-def _square_transposed_chunk(chunk: Features, slopes: Vector) -> Vector:
+def _square_transposed_chunk(chunk: Features | ColumnBlocks, slopes: Vector) -> Vector:
     return chunk.transposed_square_product(slopes, np.zeros(chunk.n_features))

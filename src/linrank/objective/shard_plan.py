@@ -35,7 +35,7 @@ class ShardPlan:
 def _number_of_shards(sizes: Sequence[BlockSize], n_features: int) -> int:
     """Each shard adds into a vector of its own: wide sparse data gets few, so that these stay smaller than the data."""
     n_bytes = sum(size.n_bytes for size in sizes)
-    affordable = n_bytes // max(1, 16 * n_features)
+    affordable = n_bytes // max(1, 128 * n_features)
     return max(2, min(max(_MOST_SHARDS, n_bytes // _SHARD_BYTES), 1 << max(0, int(affordable).bit_length() - 1)))
 
 

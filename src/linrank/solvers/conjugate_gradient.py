@@ -42,6 +42,8 @@ def newton_step(
     max_products: int,
     journal: Journal,
     trust: float = np.inf,
+    start: Vector | None = None,
+    believed: float = np.inf,
 ) -> NewtonStep:
     """Solve H d = -g until the rest is a small share (`forcing`) of what is gained, or the gain is small `enough`.
 
@@ -50,9 +52,22 @@ def newton_step(
     After each step the gain so far is d' H d, and the rest is r' H⁻¹ r; with the preconditioner in place of H this
     estimates the decrement from both parts. A run that is out of time ends after any product: every direction on the
     way is one of descent.
+
+    The rest is only as right as the preconditioner: with `believed`, a gain is small enough where the rest is at most
+    so many times what is gained.
+
+    With a `start`, such as what a shortened step left of the last direction, the quadratic model is minimised from
+    there: at first it may be above zero, and the direction is taken only where it gains.
     """
     residual = -point.gradient
-    direction = np.zeros_like(residual)
+    direction = np.zeros_like(residual) if start is None else start
+    gained = 0.0
+    products = 0
+    if start is not None:
+        curved = point.hessian_product(start)
+        products += 1
+        gained = 2.0 * float(residual @ start) - float(start @ curved)
+        residual -= curved
     conditioned = np.empty_like(residual)
     precondition(residual, conditioned)
     descent = conditioned.copy()
@@ -60,8 +75,6 @@ def newton_step(
     foretold = 0.5 * rest
     if trust * foretold <= enough:
         return NewtonStep(conditioned, trust * foretold, 0, foretold)
-    gained = 0.0
-    products = 0
     # In place throughout: with a million features, memory that is new to the process costs more than the arithmetic.
     while products < max_products and rest > 0.0:
         curved = point.hessian_product(descent)
@@ -77,8 +90,13 @@ def newton_step(
         residual -= curved
         precondition(residual, conditioned)
         before, rest = rest, max(0.0, float(residual @ conditioned))
-        if rest <= forcing * forcing * gained or 0.5 * (gained + rest) <= enough or journal.seconds_left == 0.0:
+        is_exact = rest <= forcing * forcing * gained
+        is_enough = 0.5 * (gained + rest) <= enough and rest <= believed * gained
+        if (gained > 0.0 and (is_exact or is_enough)) or journal.seconds_left == 0.0:
             break
         descent *= rest / before
         descent += conditioned
+    if gained <= 0.0 and start is not None:
+        # Out of time, or of products, on the way: what is certain to descend is the gradient.
+        precondition(-point.gradient, direction)
     return NewtonStep(direction, 0.5 * (gained + rest), products, foretold)

@@ -14,6 +14,7 @@ from linrank.objective.samples import Sample
 from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
 from linrank.solvers.dual_of_part import PartOfDual
 from linrank.solvers.line_search import advance
+from linrank.solvers.rising_strength import rising_strengths
 from linrank.solvers.sampled_hessian import SampledHessian
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
@@ -33,6 +34,12 @@ _FORCING_OF_A_PART = 0.03
 _STEPS_OF_A_PART = 16
 # Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`.
 _SUSPICIOUS = 1e4
+_LOOSE_FORCING = 0.3
+# A diagonal makes little of what is left along directions that hardly bend: it is believed up to a share of the gain.
+_BELIEVED = 0.25
+_TINY = float(np.finfo(np.float64).tiny)
+# How many times less exactly the problems of smaller C are solved, from whose solutions those of larger C begin.
+_LOOSER = 10.0
 # A first solution from a sample this many times smaller costs little and is within a few Newton steps of the whole.
 _RUNG = 8
 
@@ -44,7 +51,7 @@ class NewtonCG(Solver):
     With `certified`, it stops where the duality gap, which is never less than f - min f, is at most `tolerance` x f.
     Conjugate gradients are preconditioned with the Hessian of a sample of the documents where there are few enough
     features for that to pay, and with a diagonal otherwise. Without a starting point, the first one is the solution of
-    a sample of the data.
+    a sample of the data, or on wide data that of a smaller C.
     """
 
     tolerance: float = 1e-6
@@ -59,11 +66,23 @@ class NewtonCG(Solver):
         return wants_smooth_loss(objective) or wants_smooth_penalty(objective) or wants_strength(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
-        weights = self.start_from_samples(objective, journal) if start is None else start
-        solution, last = self.continue_from(objective.start(weights), journal)
+        solution, last = self.continue_from(self._first_point(objective, start, journal), journal)
         if last.gap() <= self.tolerance * last.value:
             return solution
         return solution.certified(self.gap_by_part(last, solution.estimated_gap, journal))
+
+    def _first_point(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> EvaluatedPoint:
+        if start is not None:
+            return objective.start(start)
+        if objective.data.n_features <= MOST_FEATURES_IN_A_MATRIX:
+            return objective.start(self.start_from_samples(objective, journal))
+        point = objective.start()
+        loose = replace(self, tolerance=_LOOSER * self.tolerance, certified=False)
+        for C in rising_strengths(point):
+            if journal.seconds_left == 0.0:
+                break
+            point = loose.continue_from(point.with_C(C), journal.part())[1]
+        return point.with_C(objective.C)
 
     def continue_from(
         self, point: EvaluatedPoint, journal: Journal, known: _Known | None = None
@@ -72,21 +91,29 @@ class NewtonCG(Solver):
         known = known or _Known.at(point, self.sample_for(point.objective.data))
         most_products = _PRODUCTS_A_DIGIT * -np.log10(self.forcing)
         trust, step = np.inf, 1.0
+        # A certificate wants the gradient itself short: nothing is gained by steps that are less exact.
+        loosens = known.sample is None and not self.certified
+        left, forcing = None, _LOOSE_FORCING if loosens else self.forcing
         for _ in range(self.max_iterations):
-            newton = self._newton_step(point, known, journal, trust)
+            newton = self._newton_step(point, known, journal, trust, forcing, left)
             stop = journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
             if self._gap(point, newton) <= self.tolerance * point.value:
                 farther = self._second_opinion(point, newton)
                 if farther is not None:
-                    point, step = farther
+                    (point, step), left = farther, None
                     continue
                 what = "the certified gap" if self.certified else "the Newton decrement"
                 return journal.solution(f"{what} is below the tolerance", converged=True), point
             if stop:
                 return journal.solution(stop), point
+            before = point
             point, step = advance(point, newton.direction)
             if step == 0.0:
                 return journal.stalled(point, point.gradient, gap=newton.decrement), point
+            if loosens:
+                # Were no pairs to come in or go out, the rest of the step would be the next one.
+                left = (1.0 - step) * newton.direction if step < 1.0 else None
+                forcing = self._forcing_after(before, point)
             trust = newton.trust
             if known.is_cheap or newton.products > most_products:
                 known, trust = _Known.at(point, known.sample), np.inf
@@ -123,6 +150,15 @@ class NewtonCG(Solver):
         )  # fmt: skip
         return gap(part, exact.continue_from(start, journal.part(), _Known.at(start, sample.alone()))[1])
 
+    def _forcing_after(self, before: EvaluatedPoint, point: EvaluatedPoint) -> float:
+        """How exactly the next step is worth solving for: as exactly as this one was right about its gradient.
+
+        With a diagonal for a preconditioner a step takes many products, and most would be lost on one whose pairs are
+        others than those that count where it leads.
+        """
+        shrunk = float(np.linalg.norm(point.gradient)) / max(float(np.linalg.norm(before.gradient)), _TINY)
+        return min(max(self.forcing, shrunk), _LOOSE_FORCING)
+
     def _gap(self, point: EvaluatedPoint, newton: NewtonStep) -> float:
         return point.gap() if self.certified else newton.decrement
 
@@ -144,15 +180,20 @@ class NewtonCG(Solver):
         gained = point.value - least
         return (line.point_at(best_step), best_step) if gained > 2.0 * self.tolerance * point.value else None
 
-    def _newton_step(self, point: EvaluatedPoint, known: _Known, journal: Journal, trust: float = np.inf) -> NewtonStep:
+    def _newton_step(
+        self, point: EvaluatedPoint, known: _Known, journal: Journal, trust: float = np.inf,
+        forcing: float | None = None, left: Vector | None = None,
+    ) -> NewtonStep:  # fmt: skip
         return newton_step(
             point,
             known.precondition,
-            forcing=self.forcing,
+            forcing=forcing or self.forcing,
             enough=0.0 if self.certified else self.tolerance * point.value,
             max_products=self.max_products,
             journal=journal,
             trust=trust,
+            start=left,
+            believed=_BELIEVED if known.sample is None else np.inf,
         )
 
     def sample_for(self, data: PlacedData) -> Sample | None:
