@@ -232,8 +232,8 @@ def kept(name, make):
 
 
 def text_of(name):
-    """The path of one of `MADE` as svmlight text, with six decimals at most."""
-    path = DATA / f"{name}.{VERSION}.txt"
+    """The path of one of `MADE` as svmlight text."""
+    path = DATA / f"{name}{'' if is_drawn(name) else '-made'}.{VERSION}.txt"
     if not path.exists():
         written_whole(path, lambda part: write_svmlight(part, MADE[name]()))
     return path
@@ -250,6 +250,17 @@ def written_whole(path, write):
         part.unlink(missing_ok=True)
 
 
+def is_drawn(name):
+    """Whether it is drawn from the real set, or needs none."""
+    return name not in DRAWN_FROM or (FOLDER / DRAWN_FROM[name]).is_dir()
+
+
+def origin(name):
+    """What the figures of a row are of: those of other data are not compared with."""
+    return f"{name} {VERSION}, {'as always' if is_drawn(name) else f'without {DRAWN_FROM[name]}'}"
+
+
+DRAWN_FROM = {"mslr": MSLR, "mslr-raw": MSLR, "lists": "MQ2008"}
 MADE = {
     "mslr": mslr_drawn_again,
     "mslr-raw": lambda: mslr_drawn_again(standardised=False),
