@@ -37,11 +37,8 @@ check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench  ## measure ourselves beside our peers; takes a quarter of an hour
-	$(BIN)/python benchmarks/reading.py
-	$(BIN)/python benchmarks/measures.py
-	$(BIN)/python benchmarks/levels.py
-	$(BIN)/python benchmarks/ranksvm.py
+bench: $(VENV)/.bench  ## how fast we are beside a stored baseline; some ten minutes, and an error where a row became slower
+	$(BIN)/python benchmarks/speed.py $(SPEED)
 
 docs: $(VENV)/.dev  ## run every example of the documentation and check its links
 	$(BIN)/python -m pytest tests/test_docs.py -q

@@ -23,10 +23,11 @@ import sys
 import tempfile
 import time
 import warnings
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from made_data import mslr_drawn_again
+from measuring import counted
 
 HERE = Path(__file__).resolve().parents[1]
 
@@ -48,31 +49,6 @@ def works(X, y, sizes):
         "refits": lambda: path(relaxed=True),
         "minbatsrank": lambda: MinBatSRank(passes=1).fit(X, y, qid=qid),
     }
-
-
-@contextmanager
-def counted(n_documents):
-    """Counts of the rows that products and copies go over, as multiples of the data."""
-    from linrank.dataset.features import DenseFeatures
-
-    tally = dict.fromkeys(("product", "transposed_product", "to_dense"), 0)
-    plain = {name: getattr(DenseFeatures, name) for name in tally}
-
-    def counting(name):
-        def method(self, *given):
-            # (Threads may count at once: the lock of the interpreter makes this a count to a few rows.)
-            tally[name] += self.n_rows / n_documents
-            return plain[name](self, *given)
-
-        return method
-
-    try:
-        for name in tally:
-            setattr(DenseFeatures, name, counting(name))
-        yield tally
-    finally:
-        for name, method in plain.items():
-            setattr(DenseFeatures, name, method)
 
 
 def serve(folder):
@@ -127,10 +103,8 @@ def report(name, rounds, tallies):
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def make_data(folder, documents, noise):
-    from ranksvm import mslr_like
-
-    data = mslr_like(documents, max(1, documents // 119), noise)
+def make_data(folder, documents):
+    data = mslr_drawn_again(documents)
     for name, array in {"X": data.features, "y": data.labels, "sizes": data.queries.sizes}.items():
         np.save(Path(folder) / f"{name}.npy", array)
 
@@ -140,8 +114,7 @@ def main():
     parser.add_argument("before", nargs="?", help="the other checkout")
     parser.add_argument("works", nargs="*", help="of ranksvm l1 path refits minbatsrank (all)")
     parser.add_argument("--after", default=HERE, help="this one")
-    parser.add_argument("--documents", type=int, default=716_770)
-    parser.add_argument("--noise", type=float, default=0.5)
+    parser.add_argument("--documents", type=int, default=700_029)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -151,9 +124,9 @@ def main():
     if asked.before is None:
         parser.error("name the checkout to compare with")
     with tempfile.TemporaryDirectory() as folder:
-        make_data(folder, asked.documents, asked.noise)
+        make_data(folder, asked.documents)
         sides = [Side(asked.before, folder), Side(asked.after, folder)]
-        print(f"{asked.documents:,} x 136, noise {asked.noise}, {asked.rounds} rounds; before, after\n")
+        print(f"{asked.documents:,} x 136, {asked.rounds} rounds; before, after\n")
         print("| work | seconds | least | median | processor seconds | least | median | products | transposed | rows |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
         for name in asked.works or ("ranksvm", "l1", "path", "refits", "minbatsrank"):

@@ -8,15 +8,13 @@ tells the most memory it had.
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import time
 from pathlib import Path
 
+from made_text import mslr_text
+from measuring import linrank
+
 from linrank import read
-from linrank.cli import main as linrank
 from linrank.memory import bytes_named
-from reading import DATA, make_file
 
 
 def interleave(path, mixed, n_parts=50):
@@ -27,17 +25,8 @@ def interleave(path, mixed, n_parts=50):
 
 def measured(*words):
     """Seconds and megabytes of a conversion in a process of its own."""
-    start = time.perf_counter()
-    told = subprocess.run([sys.executable, __file__, "--child", *map(str, words)], check=True, capture_output=True)
-    return time.perf_counter() - start, float(told.stdout.split()[-1])
-
-
-def child(words):
-    if linrank(["convert", *words]):
-        sys.exit("the conversion failed")
-    # Not ru_maxrss, which a process has from the one that started it.
-    told = Path("/proc/self/status").read_text(encoding="ascii")
-    print(int(told.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6)
+    run = linrank("convert", *words)
+    return run.seconds, run.peak
 
 
 def main():
@@ -45,16 +34,14 @@ def main():
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--memory", default="900MB")
     arguments = parser.parse_args()
-    text = DATA / f"mslr-like-{arguments.megabytes}.txt"
-    mixed = DATA / f"mslr-like-{arguments.megabytes}-mixed.txt"
-    if not text.exists():
-        make_file(text, arguments.megabytes)
+    text = mslr_text(arguments.megabytes)
+    mixed = text.with_name(f"mixed-{text.name}")
     if not mixed.exists():
         interleave(text, mixed)
     parquet = mixed.with_suffix(".parquet")
     read(mixed).to_frame().to_parquet(parquet, row_group_size=100_000)
     out = Path(f"{text}.linrank")
-    small = DATA / "mslr-like-small.txt"
+    small = text.with_name("mslr-like-small.txt")
     small.write_bytes(text.read_bytes()[:100_000].rpartition(b"\n")[0] + b"\n")
     # Compiles what is not compiled yet.
     measured(small, out, "--memory", "2GB")
@@ -78,7 +65,4 @@ def main():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--child"]:
-        child(sys.argv[2:])
-    else:
-        main()
+    main()

@@ -19,7 +19,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from ranksvm import mslr_like
+from made_data import mslr_like
 
 from linrank import DaskExecutor, RankSVM, evaluate
 from linrank.executors.dask import connect

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from ranksvm import mslr_like
+from made_data import mslr_like
 
 from linrank import DaskExecutor, RankSVM, make_ranking, save_dataset
 from linrank.executors.dask import connect

@@ -18,7 +18,8 @@ from itertools import pairwise
 import numpy as np
 from figures import save, subplots
 from letor import NAMES, is_here, parts
-from ranksvm import mslr_like, seconds_of_a_read
+from made_data import mslr_like
+from measuring import seconds_of_a_read
 
 from linrank import RankSVM, make_ranking
 from linrank.duals import factored_dual_kernels as kernels

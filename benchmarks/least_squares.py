@@ -12,13 +12,13 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
 from figures import save, subplots
 from letor import NAMES, first_folds, is_here, parts
-from ranksvm import mslr_like, seconds_of_a_read
+from made_data import mslr_like
+from measuring import seconds_of, seconds_of_a_read
 
 from linrank import RankSVMCV, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
@@ -332,12 +332,6 @@ def part_quality(_):
             (ndcg, precision, seconds), (spread, other, _) = np.mean(rows, axis=0), np.std(rows, axis=0)
             measured = f"{ndcg:.4f} ± {spread:.3f} | {precision:.4f} ± {other:.3f} | {seconds:.2f}"
             print(f"| {name} | {label} | {how} | {measured} |", flush=True)
-
-
-def seconds_of(work):
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 def part_path(arguments):

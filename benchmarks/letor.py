@@ -8,7 +8,9 @@ from pathlib import Path
 from linrank import read
 
 NAMES = ("OHSUMED", "MQ2008")
-FOLDER = Path(os.environ.get("LINRANK_LETOR", Path(__file__).resolve().parents[2] / "shared" / "data"))
+# Beside the project, or beside the folder that a checkout of it is in.
+BESIDE = [above / "shared" / "data" for above in Path(__file__).resolve().parents[2:]]
+FOLDER = Path(os.environ.get("LINRANK_LETOR") or next((folder for folder in BESIDE if folder.is_dir()), BESIDE[0]))
 
 
 def is_here(name, instead="left out"):

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from ranksvm import mslr_like
+from made_data import mslr_like
 
 from linrank import RankingDataset, RankSVM, make_ranking, save_dataset, scan
 from linrank.executors.local import Threads

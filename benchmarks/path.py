@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 from letor import is_here, parts
-from ranksvm import mslr_like
+from made_data import mslr_like
 
 from linrank import RankSVM, SparseRank, feature_path, make_ranking
 from linrank.dataset.scaling import scaled

@@ -1,82 +1,25 @@
 """Reading svmlight text: ours beside XGBoost's and scikit-learn's reader, on a file like MSLR-WEB30K.
 
-Run as `python benchmarks/reading.py [--megabytes 1000] [--threads 2] [--repeats 3]`. Every measurement is a fresh
-process, readers take turns, and each is shown at its best; speeds mean something only as ratios within one run.
+    python benchmarks/reading.py [--megabytes 1000] [--threads 2] [--repeats 3]
+
+Every measurement is a fresh process, readers take turns, and each is shown at its best; speeds mean something only as
+ratios within one run. The row of the table of speeds is of 200 MB, beside lines that Python itself splits.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import numpy as np
+from made_text import mslr_text
+from measuring import Figures, Row, Turns, peak_from_here, peak_megabytes
 
-DATA = Path(__file__).parent / "data"
-N_DISTINCT_ROWS = 20_000
-DOCUMENTS_A_QUERY = 120
 # scikit-learn's reader takes time quadratic in the number of rows when there are query ids, so it gets a slice.
 SLICE_MEGABYTES = 20
-
-# MSLR's 136 columns are mostly five streams (body, anchor, title, url, whole document) of one quantity after another:
-# the share of zeros of each stream, and the quantities (kind, scale) in order.
-STREAM_ZEROS = (0.11, 0.86, 0.28, 0.66, 0.09)
-QUANTITIES = [
-    ("count", 2), ("ratio", 1), ("count", 200), ("positive", 15), ("count", 12), ("count", 4), ("count", 8),
-    ("positive", 5), ("positive", 30), ("ratio", 1), ("ratio", 1), ("ratio", 1), ("ratio", 1), ("ratio", 0.01),
-    ("positive", 40), ("positive", 10), ("positive", 25), ("positive", 15), ("positive", 300), ("flag", 1),
-    ("ratio", 1), ("positive", 15), ("negative", 12), ("negative", 15), ("negative", 12),
-]  # fmt: skip
-LAST_COLUMNS = [
-    ("count", 3, 0.0), ("count", 40, 0.0), ("count", 1000, 0.34), ("count", 4, 0.47), ("count", 9000, 0.0),
-    ("count", 36000, 0.0), ("count", 10, 0.0), ("count", 12, 0.0), ("count", 500, 0.97), ("count", 50, 0.74),
-    ("positive", 2, 0.75),
-]  # fmt: skip
-
-
-def columns():
-    for kind, scale in QUANTITIES:
-        for zeros in STREAM_ZEROS:
-            yield kind, scale, 0.05 if kind == "negative" else zeros
-    yield from LAST_COLUMNS
-
-
-def column_texts(kind, scale, zeros, random):
-    """One column as text: whole numbers, or up to six decimals without trailing zeros."""
-    n = N_DISTINCT_ROWS
-    if kind == "count":
-        drawn = 1 + np.floor(random.exponential(scale, n))
-    elif kind == "flag":
-        drawn = np.ones(n)
-    elif kind == "ratio":
-        drawn = scale * random.beta(0.6, 1.5, n)
-    else:
-        drawn = random.lognormal(np.log(scale), 0.8, n) * (-1 if kind == "negative" else 1)
-    drawn[random.random(n) < zeros] = 0
-    return [f"{value:.6f}".rstrip("0").rstrip(".") for value in drawn.tolist()]
-
-
-def make_file(path, megabytes):
-    """Write an MSLR-like file: the same distinct rows of numbers again and again, under new query and document ids."""
-    random = np.random.default_rng(0)
-    texts = [
-        [f"{number}:{text}" for text in column_texts(*column, random)] for number, column in enumerate(columns(), 1)
-    ]
-    features = [" ".join(row) for row in zip(*texts, strict=True)]
-    labels = random.choice(5, N_DISTINCT_ROWS, p=[0.52, 0.32, 0.13, 0.02, 0.01]).tolist()
-    path.parent.mkdir(exist_ok=True)
-    written = row = 0
-    with path.open("w", encoding="ascii", newline="") as file:
-        while written < megabytes * 1_000_000:
-            which = row % N_DISTINCT_ROWS
-            docid = f"GX{row % 273:03}-{row % 97:02}-{row:08}"
-            qid = 1 + row // DOCUMENTS_A_QUERY
-            written += file.write(f"{labels[which]} qid:{qid} {features[which]} #docid = {docid}\n")
-            row += 1
 
 
 def read_ours(path, threads, dtype):
@@ -102,38 +45,55 @@ def read_sklearn(path, _threads, dtype):
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes + y.nbytes + qid.nbytes
 
 
-READERS = {"ours": read_ours, "xgboost": read_xgboost, "sklearn": read_sklearn}
+def read_plainly(path, _threads, _dtype):
+    with path.open(encoding="ascii") as lines:
+        rows = [[float(word.partition(":")[2]) for word in line.partition("#")[0].split()[2:]] for line in lines]
+    return 8 * sum(map(len, rows))
 
 
-def peak_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+READERS = {"ours": read_ours, "xgboost": read_xgboost, "sklearn": read_sklearn, "plain": read_plainly}
 
 
 def measure_here(reader, path, threads, dtype):
     """In this process: read a small file first, so that imports and compiled code are loaded, then the whole."""
-    warm_up = DATA / "warm-up.txt"
-    READERS[reader](warm_up, threads, dtype)
-    baseline = peak_bytes()
-    start = time.perf_counter()
+    READERS[reader](mslr_text(1), threads, dtype)
+    before = peak_from_here()
+    clock, processor = time.perf_counter(), time.process_time()
     final_bytes = READERS[reader](path, threads, dtype)
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "peak": peak_bytes() - baseline, "final": final_bytes}
+    seconds, processor = time.perf_counter() - clock, time.process_time() - processor
+    return {"seconds": seconds, "processor": processor, "peak": (peak_megabytes() - before) * 1e6 / final_bytes}
 
 
-def measure(reader, path, threads, dtype):
+def measure(reader, path, threads=2, dtype="float64"):
+    """Seconds, and the peak of memory as a multiple of the final arrays; or why there are none."""
     command = [sys.executable, __file__, "--measure", reader, str(path), str(threads), dtype]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     if finished.returncode:
-        return None, (finished.stderr.strip().splitlines() or ["failed"])[-1]
-    return json.loads(finished.stdout.splitlines()[-1]), ""
+        return {"failure": (finished.stderr.strip().splitlines() or ["failed"])[-1]}
+    return json.loads(finished.stdout.splitlines()[-1])
 
 
-def best(measurements):
-    return min((m for m in measurements if m), key=lambda m: m["seconds"], default=None)
+def reading(dtype):
+    path, part, found = mslr_text(200), mslr_text(2), []
+
+    def ours():
+        found.append(measure("ours", path, dtype=dtype))
+        return found[-1]["seconds"], found[-1]["processor"]
+
+    turns = Turns({"ours": ours, "plain": lambda: read_plainly(part, 1, dtype)})
+    xgboost = measure("xgboost", path)
+    size = path.stat().st_size
+    ratios = {
+        **turns.ratios("ours", "plain", "of Python's time", part.stat().st_size / size),
+        "memory / arrays": min(one["peak"] for one in found),
+    }
+    beside = {} if "failure" in xgboost else {"XGBoost's DMatrix": xgboost["seconds"]}
+    seconds = turns.least("ours")
+    return Figures(seconds, ratios, beside=beside, said=f"{size / seconds / 1e6:.0f} MB/s")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
@@ -143,42 +103,33 @@ def main():
         reader, path, threads, dtype = arguments.measure
         print(json.dumps(measure_here(reader, Path(path), int(threads), dtype)))
         return
-
-    whole = DATA / f"mslr-like-{arguments.megabytes}.txt"
-    part = DATA / f"mslr-like-{SLICE_MEGABYTES}.txt"
-    for path, megabytes in ((whole, arguments.megabytes), (part, SLICE_MEGABYTES), (DATA / "warm-up.txt", 1)):
-        if not path.exists():
-            make_file(path, megabytes)
-
-    runs = [
-        ("linrank, float64", "ours", "float64", whole),
-        ("linrank, float32", "ours", "float32", whole),
-        ("XGBoost DMatrix", "xgboost", "float32", whole),
-        (f"scikit-learn ({SLICE_MEGABYTES} MB)", "sklearn", "float64", part),
-    ]
-    seen = {name: [] for name, *_ in runs}
-    failures = {}
+    whole, part = mslr_text(arguments.megabytes), mslr_text(SLICE_MEGABYTES)
+    runs = {
+        "linrank, float64": ("ours", whole, "float64"),
+        "linrank, float32": ("ours", whole, "float32"),
+        "XGBoost DMatrix": ("xgboost", whole, "float32"),
+        f"scikit-learn ({SLICE_MEGABYTES} MB)": ("sklearn", part, "float64"),
+    }
+    seen = {name: [] for name in runs}
     for _ in range(arguments.repeats):
-        for name, reader, dtype, path in runs:
-            measured, failure = measure(reader, path, arguments.threads, dtype)
-            seen[name].append(measured)
-            failures[name] = failure
-    report(runs, seen, failures)
-
-
-def report(runs, seen, failures):
-    peer = best(seen["XGBoost DMatrix"])
-    print("| reader | MB/s | times XGBoost | peak memory / final arrays |")
-    print("|---|--:|--:|--:|")
-    for name, _, _, path in runs:
-        found = best(seen[name])
-        if found is None:
-            print(f"| {name} | {failures[name]} | | |")
+        for name, (reader, path, dtype) in runs.items():
+            seen[name].append(measure(reader, path, arguments.threads, dtype))
+    print("| reader | MB/s | times XGBoost | peak memory / final arrays |\n|---|--:|--:|--:|")
+    peer = min((one["seconds"] for one in seen["XGBoost DMatrix"] if "seconds" in one), default=None)
+    for name, (_, path, _) in runs.items():
+        if "failure" in seen[name][-1]:
+            print(f"| {name} | {seen[name][-1]['failure']} | | |")
             continue
-        speed = path.stat().st_size / found["seconds"] / 1e6
-        times = "" if peer is None else f"{speed * peer['seconds'] * 1e6 / runs[0][3].stat().st_size:.2f}"
-        print(f"| {name} | {speed:.0f} | {times} | {found['peak'] / found['final']:.2f} |")
+        best = min(seen[name], key=lambda one: one["seconds"])
+        speed = path.stat().st_size / best["seconds"] / 1e6
+        times = "" if peer is None else f"{speed * peer * 1e6 / whole.stat().st_size:.2f}"
+        print(f"| {name} | {speed:.0f} | {times} | {best['peak']:.2f} |")
 
+
+ROWS = [
+    Row(f"reading to {dtype}", f"reading LETOR text to {dtype}", lambda _, dtype=dtype: reading(dtype))
+    for dtype in ("float64", "float32")
+]
 
 if __name__ == "__main__":
     main()

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from ranksvm import mslr_like
+from made_data import mslr_like
 
 from linrank import DaskExecutor, RankSVM, make_ranking, save_dataset, scan
 from linrank.executors.dask import connect, wire_bytes

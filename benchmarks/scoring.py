@@ -15,6 +15,7 @@ import timeit
 from pathlib import Path
 
 import numpy as np
+from measuring import Figures, Row, Turns, run, start
 
 from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling
 from linrank.dataset.queries import Queries
@@ -44,6 +45,18 @@ def first_score(model: LinearModel) -> None:
                 seconds[name].append(time.perf_counter() - start)
     for name, of_runs in seconds.items():
         print(f"{name:24} {min(of_runs[1:]):.3f} s")
+
+
+def loading(_):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        LinearModel(np.ones(50), tuple(f"f{feature}" for feature in range(50))).save(path)
+        command = (sys.executable, "-c", SCRIPTS["load and predict"], path, 50)
+        turns = Turns({"score": lambda: run(*command).times, "start": start}, RUNS)
+    return Figures(turns.least("score"), turns.ratios("score", "start", "starts"))
+
+
+ROWS = [Row("loading", "loading a model and scoring, in a new process", loading)]
 
 
 def microseconds(call) -> float:

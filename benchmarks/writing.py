@@ -1,20 +1,21 @@
-"""Writing svmlight text: the compiled writer beside Python's own formatting of the same numbers, on a file like MSLR's.
+"""Writing svmlight text beside Python's own formatting of the same numbers, which must give the same lines.
 
-Run as `python benchmarks/writing.py [--megabytes 20] [--repeats 3]`. Both take turns and are shown at their best; the
-ratio is what means something. The lines must be the same.
+Numbers of six decimals, as in MSLR's files, and numbers of seventeen digits.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from pathlib import Path
 
 import numpy as np
+from made_text import mslr_text
+from measuring import Figures, Row, Turns
 
 from linrank import RankingDataset, read
 from linrank.reading.write_svmlight import write_svmlight
-from reading import DATA, make_file
+
+# So many times what Python formats in the same turn.
+TIMES = 10
 
 
 def write_plainly(path, data):
@@ -29,41 +30,28 @@ def plain(value):
     return str(int(value)) if value == int(value) else repr(value)
 
 
-def seconds(function, *arguments):
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
+def writing(digits):
+    text = mslr_text(50)
+    data = read(text, layout="dense")
+    if digits == 17:
+        features = data.features * np.random.default_rng(0).random(data.n_features)
+        data = RankingDataset.from_arrays(features, data.labels, qid=data.qid, comments=data.comments)
+    part = data.subset(range(data.n_queries // TIMES))
+    ours, plainly = Path(f"{text}.ours"), Path(f"{text}.plain")
+    try:
+        write_svmlight(ours, part)
+        write_plainly(plainly, part)
+        assert ours.read_bytes() == plainly.read_bytes()
+        turns = Turns({"ours": lambda: write_svmlight(ours, data), "plain": lambda: write_plainly(plainly, part)})
+        size, seconds = ours.stat().st_size, turns.least("ours")
+        ratios = turns.ratios("ours", "plain", "of Python's time", plainly.stat().st_size / size)
+    finally:
+        ours.unlink()
+        plainly.unlink()
+    return Figures(seconds, ratios, said=f"{size / seconds / 1e6:.0f} MB/s")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--megabytes", type=int, default=20)
-    parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    text = DATA / f"mslr-like-{arguments.megabytes}.txt"
-    if not text.exists():
-        make_file(text, arguments.megabytes)
-    short = read(text, layout="dense")
-    random = np.random.default_rng(0)
-    long = RankingDataset.from_arrays(
-        short.features * random.random(short.n_features), short.labels, qid=short.qid, comments=short.comments
-    )
-    ours, theirs = Path(f"{text}.ours"), Path(f"{text}.plain")
-    for name, data in (("six decimals", short), ("seventeen digits", long)):
-        write_svmlight(ours, data.subset([0]))
-        times = [
-            (seconds(write_svmlight, ours, data), seconds(write_plainly, theirs, data))
-            for _ in range(arguments.repeats)
-        ]
-        assert ours.read_bytes() == theirs.read_bytes()
-        size = ours.stat().st_size / 1e6
-        best, best_plain = map(min, zip(*times, strict=True))
-        print(
-            f"{name:>16}: {size / best:6.0f} MB/s, Python {size / best_plain:5.1f} MB/s: {best_plain / best:.1f} times"
-        )
-    ours.unlink()
-    theirs.unlink()
-
-
-if __name__ == "__main__":
-    main()
+ROWS = [
+    Row(f"writing {digits} digits", f"writing LETOR text of {digits} digits", lambda _, digits=digits: writing(digits))
+    for digits in (6, 17)
+]
