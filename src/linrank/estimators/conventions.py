@@ -39,6 +39,12 @@ class PlainEstimator:
                 setattr(self, owner, value)
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters
         changed = ", ".join(
