@@ -88,7 +88,7 @@ def test_the_record_is_the_one_of_python(run, folder):
 
 
 def test_help_lists_the_exit_code(run):
-    assert "3 the new\nmodel is worse (linrank check)" in run("--help")[1]
+    assert "3 the new model is worse (linrank check)" in run("--help")[1]
 
 
 def test_unjudged_documents_stop_a_deployment(run, folder):

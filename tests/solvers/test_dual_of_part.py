@@ -53,7 +53,6 @@ def test_the_certificate_of_much_data_is_near_the_truth_in_any_units(loss, units
     above = max(rough.value - exact.value, 1e-14 * exact.value)
     assert above <= rough.certified_gap + 1e-13 * exact.value
     assert rough.certified_gap <= max(1e-6 * rough.value, 100.0 * above)
-    assert rough.history[-1].certified_gap == rough.certified_gap
 
 
 def test_the_hinge_is_certified_in_any_units():

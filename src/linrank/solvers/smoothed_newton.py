@@ -73,7 +73,7 @@ class SmoothedNewton(Solver):
                 return journal.solution("the duality gap is below the tolerance", converged=True)
             if stop:
                 return journal.solution(stop)
-            width = self._sharper(width, gap, least)
+            width = self._sharper(width, _lost_by_roundness(point), least)
         return journal.solution("the hinge's corner cannot be made sharper in float64")
 
     def _start_from_samples(self, objective: RankingObjective, journal: Journal) -> tuple[Vector, float]:
@@ -87,14 +87,14 @@ class SmoothedNewton(Solver):
         while True:
             solved, point = newton.continue_from(_rounded(smaller, width).at(weights), journal.part())
             weights = solved.weights
-            upper, gap = _sharp_value(point), _lost_by_roundness(point)
-            if gap <= _FOR_ROUNDNESS * self.tolerance * upper or width <= _LEAST_WIDTH or journal.seconds_left == 0.0:
+            upper, lost = _sharp_value(point), _lost_by_roundness(point)
+            if lost <= _FOR_ROUNDNESS * self.tolerance * upper or width <= _LEAST_WIDTH or journal.seconds_left == 0.0:
                 return weights, width
-            width = self._sharper(width, gap, upper)
+            width = self._sharper(width, lost, upper)
 
-    def _sharper(self, width: float, gap: float, value: float) -> float:
+    def _sharper(self, width: float, lost: float, value: float) -> float:
         """The next width: what a corner loses is about as the square of it."""
-        share = np.sqrt(_FOR_ROUNDNESS * self.tolerance * value / gap) if gap > 0.0 else 0.0
+        share = np.sqrt(_FOR_ROUNDNESS * self.tolerance * value / lost) if lost > 0.0 else _SHRINK_LEAST
         return width * float(np.clip(share, _SHRINK_MOST, _SHRINK_LEAST))
 
     def _inner(self, objective: RankingObjective) -> NewtonCG | ProximalNewton | ProximalGradient:
@@ -122,13 +122,12 @@ def _sharp_dual(point: EvaluatedPoint) -> float:
 
 
 def _lost_by_roundness(point: EvaluatedPoint) -> float:
-    """The gap of the loss with its corner where the rounded one of a width d is at its minimum.
+    """The gap of the loss with its corner where the rounded one is at its minimum: what its slopes lose in the dual.
 
-    It is C d times the sum of t (1 - t) over the pairs in the corner, t being the sizes of their slopes. By the formula
-    of the rounded loss that is what it lacks of the sharp one, twice, less the sum of all slopes' sizes times d.
+    For the hinge rounded over a width d that is C d times the sum of t (1 - t) over the pairs in the corner, t being
+    the sizes of their slopes.
     """
-    sums, width = point.sums, point.objective.loss.width  # type: ignore[attr-defined]
-    return point.objective.C * max(0.0, 2.0 * (sums["sharp"] - point.loss_value) - float(width) * sums["sharp_dual"])
+    return point.objective.C * max(0.0, point.sums["sharp"] - point.sums["sharp_dual"] - point.along)
 
 
 def _sharp_gap(part: PartOfDual, moved: EvaluatedPoint) -> float:

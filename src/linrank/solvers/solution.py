@@ -92,10 +92,7 @@ class Solution:
 
     def certified(self, gap: float) -> Self:
         """The same run, with a bound on f - min f at its end that is known to be no more than this."""
-        if not gap < self.certified_gap:
-            return self
-        last = replace(self.history[-1], certified_gap=gap)
-        return replace(self, certified_gap=gap, history=(*self.history[:-1], last))
+        return replace(self, certified_gap=min(gap, self.certified_gap))
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
