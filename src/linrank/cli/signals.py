@@ -33,6 +33,8 @@ def ended_by_signals() -> Iterator[Ending]:
         ending.number = number
         # Who asks twice does not want to wait.
         signal.signal(number, signal.SIG_DFL)
+        # The process ends: threads that lose the workers they wait for have nothing to say that anybody asked for.
+        threading.excepthook = lambda _: None
         raise KeyboardInterrupt
 
     # A thread hears no signals; and whoever ignores this one, or has a use for it, goes on doing so.
