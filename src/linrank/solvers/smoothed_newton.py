@@ -23,7 +23,9 @@ _SHRINK_LEAST, _SHRINK_MOST = 0.5, 0.1
 # What the corner's roundness may lose, as a share of the gap that is asked for; the rest is for what is not solved.
 _FOR_ROUNDNESS = 0.5
 # How exactly a rounded corner is solved, as a share of that gap: a certificate shows what is left many times as large.
-_FOR_NEWTON = 0.01
+_FOR_NEWTON = 1e-3
+_MORE_EXACT = 0.1
+_MOST_EXACT = 1e-15
 # The gap of a penalty with corners is a difference of values: it cannot be told below their rounding.
 _EXACT_WITH_CORNERS = 1e-9
 
@@ -55,8 +57,9 @@ class SmoothedNewton(Solver):
             weights, width = self._start_from_samples(objective, journal)
         best: Vector | None = None
         least, highest = np.inf, -np.inf
+        exactness = _FOR_NEWTON * self.tolerance
         while width >= _LEAST_WIDTH:
-            inner = self._inner(objective)
+            inner = self._inner(objective, exactness)
             solved, point = inner.continue_from(_rounded(objective, width).start(weights), journal.part())
             weights = solved.weights
             upper, lower = _sharp_value(point), _sharp_dual(point)
@@ -73,7 +76,12 @@ class SmoothedNewton(Solver):
                 return journal.solution("the duality gap is below the tolerance", converged=True)
             if stop:
                 return journal.solution(stop)
-            width = self._sharper(width, _lost_by_roundness(point), least)
+            lost = _lost_by_roundness(point)
+            if isinstance(inner, NewtonCG) and lost <= self._for_roundness(least) and exactness > _MOST_EXACT:
+                # It is not the corner that keeps the bounds apart.
+                exactness *= _MORE_EXACT
+            else:
+                width = self._sharper(width, lost, least)
         return journal.solution("the hinge's corner cannot be made sharper in float64")
 
     def _start_from_samples(self, objective: RankingObjective, journal: Journal) -> tuple[Vector, float]:
@@ -88,19 +96,23 @@ class SmoothedNewton(Solver):
             solved, point = newton.continue_from(_rounded(smaller, width).at(weights), journal.part())
             weights = solved.weights
             upper, lost = _sharp_value(point), _lost_by_roundness(point)
-            if lost <= _FOR_ROUNDNESS * self.tolerance * upper or width <= _LEAST_WIDTH or journal.seconds_left == 0.0:
+            if lost <= self._for_roundness(upper) or width <= _LEAST_WIDTH or journal.seconds_left == 0.0:
                 return weights, width
             width = self._sharper(width, lost, upper)
 
     def _sharper(self, width: float, lost: float, value: float) -> float:
         """The next width: what a corner loses is about as the square of it."""
-        share = np.sqrt(_FOR_ROUNDNESS * self.tolerance * value / lost) if lost > 0.0 else _SHRINK_LEAST
+        share = np.sqrt(self._for_roundness(value) / lost) if lost > 0.0 else _SHRINK_LEAST
         return width * float(np.clip(share, _SHRINK_MOST, _SHRINK_LEAST))
 
-    def _inner(self, objective: RankingObjective) -> NewtonCG | ProximalNewton | ProximalGradient:
+    def _for_roundness(self, value: float) -> float:
+        """What the corner's roundness may lose where the objective has this value."""
+        return _FOR_ROUNDNESS * self.tolerance * value
+
+    def _inner(self, objective: RankingObjective, exactness: float) -> NewtonCG | ProximalNewton | ProximalGradient:
         """What minimises the rounded loss with the objective's penalty."""
         if objective.weight_penalty.is_smooth:
-            return NewtonCG(_FOR_NEWTON * self.tolerance, max_iterations=self.max_iterations)
+            return NewtonCG(exactness, max_iterations=self.max_iterations)
         return proximal_solver(objective)(max(0.2 * self.tolerance, _EXACT_WITH_CORNERS))
 
 
