@@ -85,12 +85,13 @@ class SmoothedNewton(Solver):
         return journal.solution("the hinge's corner cannot be made sharper in float64")
 
     def _start_from_samples(self, objective: RankingObjective, journal: Journal) -> tuple[Vector, float]:
-        """The solution of a sample of the data and how sharp its corner is, from those of a smaller sample."""
+        """The solution of a sample of the data and how sharp its corner is; it starts from a round one on a smaller."""
+        width = _FIRST_WIDTH
         part = part_to_start_from(objective.data)
         if part is None:
-            return np.zeros(objective.data.n_features), _FIRST_WIDTH
+            return np.zeros(objective.data.n_features), width
         smaller = replace(objective, data=part)
-        weights, width = self._start_from_samples(smaller, journal)
+        weights = NewtonCG().start_from_samples(_rounded(smaller, width), journal)
         newton = NewtonCG(_FOR_NEWTON * self.tolerance, max_iterations=self.max_iterations).loosened(part)
         while True:
             solved, point = newton.continue_from(_rounded(smaller, width).at(weights), journal.part())
