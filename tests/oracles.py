@@ -1,6 +1,7 @@
 """Every loss in its slowest, plainest form: each pair is listed and visited."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -56,3 +57,31 @@ def loss_at_scores(data, scores, loss, pairs="all"):
         for a, b, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
             curvature[a, b] += sign * weight * bend
     return value, slopes, curvature
+
+
+def ndcg_document_weights(data, scores):
+    """d_i 2^max(y_i, 0) / log2(1 + rank_i) for whole d_i, of which each document has as many copies; ties share.
+
+    Of equal scores the lower label is ranked first; copies and others of the same score and label have the mean.
+    """
+    documents = np.ones(data.n_documents) if data.document_weights is None else data.document_weights
+    found = np.zeros(data.n_documents)
+    for query in data.queries.ids:
+        rows = np.flatnonzero(data.qid == query)
+        copies = sorted((-scores[row], data.labels[row]) for row in rows for _ in range(int(documents[row])))
+        for row in rows:
+            alike = (-scores[row], data.labels[row])
+            shares = [1.0 / np.log2(1.0 + rank) for rank, other in enumerate(copies, start=1) if other == alike]
+            found[row] = documents[row] * 2.0 ** max(data.labels[row], 0.0) * (np.mean(shares) if shares else 0.0)
+    return found
+
+
+def with_equal_queries(data, documents, pairs="all"):
+    """The data with these weights of documents, the pairs of a query weighing together what the query did."""
+    queries = np.ones(data.n_queries) if data.query_weights is None else data.query_weights
+    bare = replace(data, document_weights=documents, query_weights=None)
+    totals = dict.fromkeys(data.queries.ids, 0.0)
+    for i, _, weight in listed_pairs(bare, pairs):
+        totals[data.qid[i]] += weight
+    shares = [of_query / total if total else 0.0 for of_query, total in zip(queries, totals.values(), strict=True)]
+    return replace(bare, query_weights=np.array(shares))

@@ -65,6 +65,16 @@ def test_every_penalty_of_both_hinges_has_the_bits_of_one_process(client, data, 
     assert_same_bits(make, data, client)
 
 
+@pytest.mark.parametrize(
+    "settings", [{"weighting": "queries"}, {"weighting": "ndcg"}, {"weighting": "ndcg", "loss": "hinge"}]
+)
+def test_weights_that_are_found_there_stay_there(client, data, settings):
+    def make(**more):
+        return RankSVM(max_iter=3, **settings, **more)
+
+    assert_same_bits(make, data, client)
+
+
 @pytest.mark.parametrize("name", [name for name in TRAINED if runs_there(name)])
 def test_every_method_that_runs_there_has_the_bits_of_one_process(client, data, name):
     made = TRAINED[name].load()

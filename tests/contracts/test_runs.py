@@ -18,6 +18,7 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
+from linrank.objective.weighting import NDCGDocuments
 from linrank.online.ftrl import FTRL, FTRLState
 from linrank.online.heavy_ball import StochasticHeavyBall, Stream
 from linrank.online.learner import follow
@@ -28,6 +29,7 @@ from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.normal_equations import GramRidge
 from linrank.solvers.smoothed_newton import SmoothedNewton
 from linrank.solvers.solution import Line, Solution
+from linrank.solvers.weighted_rounds import WeightedRounds
 
 DATA, _ = make_ranking(20, 10, 4, random_state=2)
 
@@ -66,6 +68,9 @@ def boosting(watch):
 
 RUNS = {
     "GramRidge": lambda watch: GramRidge().minimize(of_loss(LeastSquares()), watch=watch),
+    "WeightedRounds": lambda watch: WeightedRounds(NewtonCG(), NDCGDocuments()).minimize(
+        of_loss(SquaredHinge()), watch=watch
+    ),
     "FactoredDual": lambda watch: FactoredDual(0.0).minimize(FactoredObjective.of(DATA, 1.0, 2), watch=watch),
     "NuclearDual": lambda watch: NuclearDual(1.0, 1.0, 1e-9).minimize(of_loss(Hinge(), C=1.0), watch=watch),
     "FTRL": ftrl,

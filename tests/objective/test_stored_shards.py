@@ -186,7 +186,7 @@ def test_room_is_made_for_scores_first_then_for_states_then_for_data(monkeypatch
     monkeypatch.setattr(stored_shards, "resident_bytes", lambda: 300 * 10**6)
     working = stored_shards._WORKING_BYTES
     assert Room.of(10**6, 300 * 10**6 + working + 10**9) == Room(True, False, 8 * 10**8)
-    assert Room.of(10**6, 300 * 10**6 + working + 10**8) == Room(False, False, 10**8 - 32 * 10**6)
+    assert Room.of(10**6, 300 * 10**6 + working + 10**8) == Room(False, False, 10**8 - 40 * 10**6)
     assert Room.of(10**7, 300 * 10**6 + working + 10**8) == Room(False, True, 10**8)
     with pytest.raises(LinrankError, match=r"this process has 300 MB already.*Give it 501 MB at least"):
         Room.of(10, 400 * 10**6)

@@ -19,7 +19,7 @@ NAMES = tuple(name for name, method in METHODS.items() if method.linear and not 
 SCALINGS = ("auto", "none", "standard", "min-max", "max-abs", "query")
 
 # Options that are parameters of the estimator, by the same name or another.
-_SAME_NAME = ("C", "loss", "penalty", "pairs", "solver", "tol", "max_iter", "patience", "max_seconds")
+_SAME_NAME = ("C", "loss", "penalty", "pairs", "weighting", "solver", "tol", "max_iter", "patience", "max_seconds")
 _OPTIONS = {**{name: name for name in _SAME_NAME}, "threads": "n_threads"}
 
 
@@ -33,6 +33,12 @@ def add_method_options(parser: ArgumentParser) -> None:
     )
     ranksvm.add_argument("--penalty", choices=("l2", "l1", "elasticnet"), help="w.w/2, |w|_1, or half of each (l2)")
     ranksvm.add_argument("--pairs", choices=("all", "adjacent"), help="all pairs, or of neighbouring labels only (all)")
+    ranksvm.add_argument(
+        "--weighting",
+        choices=("pairs", "queries", "ndcg"),
+        help="what counts alike: pairs; or queries, C then weighing a sum of means over pairs; ndcg: queries, with "
+        "pairs weighed for the top of the list in a few rounds (pairs)",
+    )
     ranksvm.add_argument(
         "--solver", choices=tuple(SOLVERS), help="(newton, proximal with corners; smoothed for the hinge)"
     )

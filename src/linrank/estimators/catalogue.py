@@ -59,6 +59,8 @@ def _powers(*exponents: int) -> tuple[float, ...]:
 
 
 _C = {"C": _powers(*range(-14, 5, 2))}
+# Of a loss that is a sum over queries of means over pairs.
+_C_OF_MEANS = {"C": _powers(*range(-8, 11, 2))}
 _SVR = {"epsilon": (0.0, 0.1), "C": _powers(*range(-14, 1, 2))}
 _L1 = {"l1": _powers(*range(15, 5, -1))}
 _GAMMA = {"gamma": tuple(10.0**exponent for exponent in range(3, -4, -1))}
@@ -99,6 +101,22 @@ METHODS: dict[str, Method] = {
         "ranksvm, pairs of neighbouring labels only",
         grid=_C,
         settings={"pairs": "adjacent"},
+        variant=True,
+    ),
+    "ranksvm-queries": Method(
+        "rank_svm",
+        "RankSVM",
+        "ranksvm, each query counting alike: a mean over its pairs",
+        grid=_C_OF_MEANS,
+        settings={"weighting": "queries"},
+        variant=True,
+    ),
+    "ranksvm-ndcg": Method(
+        "rank_svm",
+        "RankSVM",
+        "ranksvm-queries, pairs weighed by gains and ranks of the last round",
+        grid=_C_OF_MEANS,
+        settings={"weighting": "ndcg"},
         variant=True,
     ),
     "prsvm": Method(

@@ -122,6 +122,10 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         """Minimise it, from given weights or from none, and return the solution."""
         return self._solver(objective).minimize(objective, start, watch=watch)
 
+    def _solve_watched(self, objective: Any, start: Vector | None, watching: Patience) -> Any:
+        """The same with the validation sets watched."""
+        return self._solve(objective, start, watcher(self.progress, watching))
+
     def _with_wanted(self, penalty: WeightPenalty) -> WeightPenalty:
         """The penalty with the bounds and the prior that are asked for."""
         return with_wanted(penalty, self.bounds, self.prior, self._names)
@@ -136,7 +140,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         with self._executor() as executor:
             objective = self._objective(dataset, executor)
-            solution = self._solve(objective, start, watcher(self.progress, watching))
+            solution = self._solve_watched(objective, start, watching)
         if self.watches:
             self.eval_history_ = watching.values
         if self._keeps_best(watching) and watching.best_line is not None and watching.best_weights is not None:

@@ -23,7 +23,6 @@ from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
 from linrank.measures import Measure, parse_measure
 from linrank.model import LinearModel
-from linrank.solvers.choice import solver_for
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
 from linrank.solvers.solution import Solution
@@ -158,7 +157,7 @@ class RankSVMCV(RankSVM):
 
     def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Solution]:
         objective = self._objective(dataset, executor).with_C(float(Cs[0]))
-        solver = solver_for(objective, self.solver, **self._limits())
+        solver = self._by_weighting(objective)
         if isinstance(solver, NewtonCG):
             for step in regularization_path(objective, Cs.tolist(), solver=solver):
                 yield step.solution

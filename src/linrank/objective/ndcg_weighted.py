@@ -62,7 +62,7 @@ class NDCGWeights:
         if over.pairs != "all":
             raise LinrankError(f"pairs={over.pairs!r}; any swap of two labels changes NDCG. Use pairs='all'.")
         documents = SortedPairs.of(scores, block, over)
-        table = _discount_table(kernels.heaviest_query(block.document_weights, block.query_starts))
+        table = discount_table(kernels.heaviest_query(block.document_weights, block.query_starts))
         gains, discounts = np.empty(len(scores)), np.empty(len(scores))
         room = np.zeros((2, block.most_levels))
         kernels.find_gains(
@@ -129,7 +129,8 @@ class _CurvatureBound:
         return diagonal
 
 
-def _discount_table(heaviest: float) -> Vector:
+def discount_table(heaviest: float) -> Vector:
+    """1 / log2(1 + rank) of as many ranks as the heaviest query needs, from rank 1 on."""
     if heaviest > _MOST_RANKS:
         raise LinrankError(
             f"the documents of a query weigh {heaviest:g} together, and take as many ranks; at most {_MOST_RANKS} "

@@ -17,6 +17,7 @@ from linrank.dataset.query_blocks import QueryBlock
 from linrank.dataset.query_offsets import without_offsets
 from linrank.executors.local import Threads
 from linrank.objective.pair_losses import LossAtScores, PairLoss
+from linrank.objective.weighting import Weighting, WeightsOfBlock
 
 # A query with more bytes of features than this is spread over chunks.
 LARGE_QUERY_BYTES = 1 << 23
@@ -104,6 +105,10 @@ class PlacedBlock:
     def placed(self, block: QueryBlock) -> PlacedBlock:
         """Another block in its place."""
         return PlacedBlock(block)
+
+    def weights_by(self, weighting: Weighting, weights: Vector) -> WeightsOfBlock:
+        """What its documents and queries weigh, by the order of the scores that `weights` give where that matters."""
+        return weighting.of(self.block, self.scores(weights) if weighting.by_scores else None)
 
     def scores(self, weights: Vector) -> Vector:
         return self.block.features.product(weights, np.empty(self.block.n_documents))
@@ -201,6 +206,10 @@ class Shard(Protocol):
         """The same, some columns less what one document of the query has."""
         ...
 
+    def weighed(self, weighting: Weighting, weights: Vector) -> Shard:
+        """The same, its documents and queries weighing what they do by the order of the scores X weights."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ShardInMemory:
@@ -246,6 +255,14 @@ class ShardInMemory:
 
     def without_offsets(self, columns: Offsets) -> ShardInMemory:
         return ShardInMemory(tuple(placed.placed(without_offsets(placed.block, columns)) for placed in self.blocks))
+
+    def weighed(self, weighting: Weighting, weights: Vector) -> ShardInMemory:
+        # The features stay where they are, chunks of a spread query too.
+        return ShardInMemory(
+            tuple(
+                replace(placed, block=placed.weights_by(weighting, weights).on(placed.block)) for placed in self.blocks
+            )
+        )
 
 
 def draws_of_block(block: QueryBlock) -> Vector:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets
+from linrank.arrays import Offsets, Vector
 from linrank.cached import cached_property
 from linrank.dataset.query_blocks import QueryBlock, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
@@ -22,6 +22,7 @@ from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shar
 from linrank.objective.samples import Choices, Sample, below_of, choose, runs_below
 from linrank.objective.shard_plan import CHUNKS_OF_A_QUERY, ShardPlan
 from linrank.objective.stored_shards import shards_on_disk, within
+from linrank.objective.weighting import Weighting
 from linrank.reading.partitions import PartitionedDataset
 
 AnyDataset = RankingDataset | StoredDataset | PartitionedDataset
@@ -169,6 +170,18 @@ class PlacedData:
         """The same, some columns less what one document of the query has."""
         return replace(self, shards=self.tell(_without_offsets, columns=columns))
 
+    def weighed(self, weighting: Weighting, weights: Vector) -> PlacedData:
+        """The same, documents and queries weighing what they do by the order of the scores X weights.
+
+        What they weigh is found where the shards are, and stays there.
+        """
+        weighed = self._weighed(weighting, weights)
+        weighed.__dict__["sizes"] = self.sizes
+        return weighed
+
+    def _weighed(self, weighting: Weighting, weights: Vector) -> PlacedData:
+        return replace(self, shards=self.tell(_weighed, weighting=weighting, weights=weights))
+
     def _how_features_vary(self, *, ties: bool) -> Variation:
         if ties not in self._variation:
             told = self.tell(_variation_of_shard, n_features=self.n_features, ties=ties)
@@ -237,6 +250,10 @@ def _variation_of_shard(shard: Shard, *, n_features: int, ties: bool) -> NDArray
 
 def _without_offsets(shard: Shard, *, columns: Offsets) -> Shard:
     return shard.without_offsets(columns)
+
+
+def _weighed(shard: Shard, *, weighting: Weighting, weights: Vector) -> Shard:
+    return shard.weighed(weighting, weights)
 
 
 def _taken(shard: Shard, choice: Choice) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
-from linrank.arrays import Offsets
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
@@ -19,6 +19,7 @@ from linrank.objective.placement import AnyDataset, PlacedData
 from linrank.objective.remote_partitions import groups_of_partitions
 from linrank.objective.samples import below_of
 from linrank.objective.stored_shards import shards_on_disk, within
+from linrank.objective.weighting import Weighting
 from linrank.reading.partitions import PartitionedDataset
 
 
@@ -116,6 +117,10 @@ class RemoteData(PlacedData):
         """The same, some columns less what one document of the query has."""
         groups = self.cluster.call(_without_offsets, [(group,) for group in self.groups], columns=columns)
         return replace(self, groups=groups)
+
+    def _weighed(self, weighting: Weighting, weights: Vector) -> RemoteData:
+        rows = [(group,) for group in self.groups]
+        return replace(self, groups=self.cluster.call(_weighed, rows, weighting=weighting, weights=weights))
 
     def mixed(self, column: RemoteColumn, places: Iterable[int], newer: RemoteColumn) -> RemoteColumn:
         """A column in which some shards have what a column of `some` of them has."""
@@ -237,6 +242,11 @@ def _some(group: PlacedData, places: list[int]) -> PlacedData:
 def _without_offsets(group: PlacedData, *, columns: Offsets) -> PlacedData:
     with group.executor:
         return group.without_offsets(columns)
+
+
+def _weighed(group: PlacedData, *, weighting: Weighting, weights: Vector) -> PlacedData:
+    with group.executor:
+        return group.weighed(weighting, weights)
 
 
 def _part(group: PlacedData, chosen: Any) -> PlacedData:

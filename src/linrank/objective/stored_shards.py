@@ -35,9 +35,10 @@ from linrank.objective.placed_blocks import (
     SpreadQuery,
 )
 from linrank.objective.shard_plan import ShardPlan
+from linrank.objective.weighting import Weighting, WeightsOfBlock
 
-# What points know of a document: the scores of a few, and with slopes and curvature those of two.
-_SCORES_BYTES = 4 * 8
+# What points know of a document: the scores of a few, and what it weighs; with slopes and curvature those of two.
+_SCORES_BYTES = 5 * 8
 _STATES_BYTES = 2 * 100
 # Beside the data: blocks on their way, a sample, vectors and matrices of features, and what compiling takes.
 _WORKING_BYTES = 3 << 26
@@ -106,13 +107,29 @@ class Room:
         return cls(remembers, spills, int(free - taken))
 
 
+@dataclass(frozen=True, slots=True)
+class KeptWeights:
+    """What documents and queries weigh, block by block, in place of what a file says."""
+
+    documents: Sequence[Vector]
+    queries: Sequence[Vector]
+
+    @classmethod
+    def listed(cls, weights: Sequence[WeightsOfBlock]) -> KeptWeights:
+        return cls([one.documents for one in weights], [one.queries for one in weights])
+
+    def of(self, number: int) -> WeightsOfBlock:
+        return WeightsOfBlock(self.documents[number], self.queries[number])
+
+
 @dataclass(frozen=True)
 class StoredShard:
     """Blocks of a stored dataset, each as runs of queries; or one query that is spread over chunks.
 
     `choices` are those by which it became a part of a shard, one after the other; `off` are the columns that are taken
-    less what one document of the query has. Where there is no room to remember
-    it, nothing is kept of a document but its scores, and with `spills` these are in a file of their own.
+    less what one document of the query has; `own_weights` are those that stand in place of the file's. Where there is
+    no room to remember it, nothing is kept of a document but its scores and weight, and with `spills` these are in a
+    file of their own.
     """
 
     dataset: StoredDataset
@@ -122,6 +139,7 @@ class StoredShard:
     executor: Threads | None = None
     choices: tuple[Choice, ...] = ()
     off: Offsets | None = None
+    own_weights: KeptWeights | None = None
     remembers: bool = True
     spills: bool = False
 
@@ -165,7 +183,7 @@ class StoredShard:
     def _blocks(self, *, features: bool) -> Iterator[PlacedBlock]:
         with self.dataset.arrays.opened() as opened:
             starts = self.dataset.starts
-            for runs in self.runs:
+            for number, runs in enumerate(self.runs):
                 rows: Any = None
                 if self.is_spread or not features:
                     # Of a part with several runs nobody asks for these.
@@ -174,6 +192,8 @@ class StoredShard:
                 block = self.dataset.block(opened, runs, rows)
                 if self.off is not None and rows is None:
                     block = without_offsets(block, self.off)
+                if self.own_weights is not None:
+                    block = self.own_weights.of(number).on(block)
                 for choice in self.choices:
                     block = choice.weighed(block)
                 if self.is_spread:
@@ -187,11 +207,22 @@ class StoredShard:
         """What is taken off a query that is read in pieces: known from the whole of it, and once."""
         if self.off is None:
             return None
-        (whole,) = replace(self, choices=(), off=None).judged()
+        (whole,) = replace(self, choices=(), off=None, own_weights=None).judged()
         return QueryOffsets.of(whole.block, self.off)
 
     def without_offsets(self, columns: Offsets) -> StoredShard:
         return replace(self, off=columns)
+
+    def weighed(self, weighting: Weighting, weights: Vector) -> StoredShard:
+        of_queries = []
+
+        def of_documents() -> Iterator[Vector]:
+            for placed in self if weighting.by_scores else self.judged():
+                made = placed.weights_by(weighting, weights)
+                of_queries.append(made.queries)
+                yield made.documents
+
+        return replace(self, own_weights=KeptWeights(self.kept(of_documents()), of_queries))
 
     def kept(self, columns: Iterable[Vector]) -> Sequence[Vector]:
         return SpilledColumn(columns) if self.spills else list(columns)
@@ -200,11 +231,15 @@ class StoredShard:
         choices = (*self.choices, choice)
         if self.is_spread:
             return replace(self, choices=choices)
-        runs, n_bytes = [], []
+        runs, n_bytes, weights = [], [], []
         for together in choice.together(self.queries):
+            if self.own_weights is not None:
+                some = [self.own_weights.of(place).some(chosen, self.queries[place][1]) for place, chosen in together]
+                weights.append(WeightsOfBlock.joined(some))
             runs.append(list(chain.from_iterable(_runs(self.runs[place], chosen) for place, chosen in together)))
             n_bytes.append(sum(self._bytes_of(place, chosen) for place, chosen in together))
-        return replace(self, runs=runs, sizes_of_blocks=n_bytes, choices=choices)
+        kept = None if self.own_weights is None else KeptWeights.listed(weights)
+        return replace(self, runs=runs, sizes_of_blocks=n_bytes, choices=choices, own_weights=kept)
 
     def _bytes_of(self, place: int, chosen: Offsets) -> int:
         _, sizes = self.queries[place]

@@ -1,0 +1,118 @@
+"""Convex problems one after the other: what pairs weigh in one is by the order that the last one ended with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.objective.objective import RankingObjective
+from linrank.objective.weighting import EqualQueries, Weighting
+from linrank.solvers.solution import Solution, Watch
+from linrank.solvers.solver import Solver
+
+MOST_ROUNDS = 3
+"""Rounds by the order of the last, after the one in which all pairs of a query weigh alike."""
+
+# Where a round lowers its objective by a smaller share, the order that it is weighed by is as good as its own.
+_SETTLED = 1e-3
+
+
+@dataclass(frozen=True)
+class WeightedRounds:
+    """Minimises with equal pairs first; then, from each solution, with pairs weighed by the order it gives.
+
+    Every round is a convex problem that the solver solves and certifies; the solution is that of the last round. It
+    ends where a round lowers its own objective by less than 1e-3 of it, after `most_rounds`, or, where `judge` tells
+    how good the present weights are, with the first round that is no better than the one before, which is kept then.
+    """
+
+    solver: Solver
+    weighting: Weighting
+    first: Weighting = field(default_factory=EqualQueries)
+    most_rounds: int = MOST_ROUNDS
+
+    def minimize(
+        self,
+        objective: RankingObjective,
+        start: Vector | None = None,
+        *,
+        watch: Watch | None = None,
+        judge: Callable[[], float] | None = None,
+    ) -> Solution:
+        """Minimise round by round; Ctrl-C, the clock and the watcher end it at the last point there is."""
+        run = _Run(self.solver, watch)
+        run.solve(_weighed(objective, self.first, objective.start(start).weights), start)
+        measure = judge() if judge is not None else -np.inf
+        try:
+            for _ in range(self.most_rounds):
+                if run.is_over or self._next(objective, run):
+                    break
+                if judge is not None and not run.is_over:
+                    before, measure = measure, judge()
+                    if measure <= before:
+                        return run.whole(run.rounds[-2])
+        except KeyboardInterrupt:
+            # Between two rounds, or before the first point of one: the last one is whole.
+            return replace(run.whole(run.rounds[-1]), message="interrupted", converged=False, interrupted=True)
+        return run.whole(run.rounds[-1])
+
+    def _next(self, objective: RankingObjective, run: _Run) -> bool:
+        """Solve the next round; return whether the weights have settled."""
+        weights = run.rounds[-1].weights
+        weighed = _weighed(objective, self.weighting, weights)
+        before = weighed.at(weights).value
+        value = run.solve(weighed, weights).value
+        return before - value <= _SETTLED * abs(value)
+
+
+def _weighed(objective: RankingObjective, weighting: Weighting, weights: Vector) -> RankingObjective:
+    return replace(objective, data=objective.data.weighed(weighting, weights))
+
+
+class _Run:
+    """The rounds so far as one run: one history, one clock, one watcher."""
+
+    def __init__(self, solver: Solver, watch: Watch | None) -> None:
+        self._solver = solver
+        self._watch = watch
+        self._started = time.perf_counter()
+        self._lines: list[Any] = []
+        self.rounds: list[Solution] = []
+        self.is_over = False
+        """Whether the watcher, the clock or Ctrl-C has ended it."""
+
+    def solve(self, objective: RankingObjective, start: Vector | None) -> Solution:
+        """Solve one, in the time that is left."""
+        first, past = len(self._lines), time.perf_counter() - self._started
+
+        def note(line: Any, weights: Vector) -> bool:
+            self._lines.append(replace(line, number=first + line.number, seconds=past + line.seconds))
+            self.is_over = self._watch is not None and bool(self._watch(self._lines[-1], weights))
+            return self.is_over
+
+        most = self._solver.max_seconds
+        solver: Any = replace(self._solver, max_seconds=max(0.0, most - past))  # type: ignore[type-var]
+        solution: Solution = solver.minimize(objective, start, watch=note)
+        late = time.perf_counter() - self._started > most
+        if late and not solution.interrupted:
+            solution = replace(solution, message=f"out of time (max_seconds={most:g})")
+        self.rounds.append(solution)
+        self.is_over = self.is_over or solution.interrupted or late
+        return solution
+
+    def whole(self, kept: Solution) -> Solution:
+        """The solution of a round, with the history of all."""
+        which = next(number for number, one in enumerate(self.rounds, start=1) if one is kept)
+        rounds = f"; round {which} of {len(self.rounds)}"
+        return replace(
+            kept,
+            message=kept.message if kept.interrupted else kept.message + rounds,
+            history=tuple(self._lines),
+            iterations=sum(one.iterations for one in self.rounds),
+            inner_iterations=sum(one.inner_iterations for one in self.rounds),
+        )
