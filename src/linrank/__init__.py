@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from linrank.estimators.sparse_rank import SparseRank
     from linrank.estimators.tree_rankers import GradientBoostedTrees, RandomForest
     from linrank.estimators.without_validation import WithoutValidation
+    from linrank.estimators.xe_ndcg import XENDCG
     from linrank.executors.dask import DaskExecutor
     from linrank.experiments.compare import Comparison, compare
     from linrank.experiments.feature_path import feature_path
@@ -90,6 +91,7 @@ _HOMES = {
     "SingleFeature": "estimators.simple_rankers",
     "SparseRank": "estimators.sparse_rank",
     "WithoutValidation": "estimators.without_validation",
+    "XENDCG": "estimators.xe_ndcg",
     "XGBoostRanker": "estimators.lambda_mart",
     "check": "checking.check",
     "compare": "experiments.compare",
@@ -117,6 +119,7 @@ _HOMES = {
 __all__ = [
     "EGDM",
     "GDM",
+    "XENDCG",
     "AdaRank",
     "Check",
     "Comparison",

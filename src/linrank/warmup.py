@@ -28,6 +28,7 @@ from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.reg_rank_svm import RegRankSVM
 from linrank.estimators.rs_rank import RSRank
 from linrank.estimators.sampled_pair_sgd import SampledPairSGD
+from linrank.estimators.xe_ndcg import XENDCG
 from linrank.executors.local import Threads
 from linrank.measures import evaluate, parse_measures
 from linrank.measures.single_features import single_feature_ndcg
@@ -72,9 +73,11 @@ def _use_training(data: RankingDataset, weights: Vector) -> None:
             RankSVM(),
             RankSVM(loss="hinge"),
             RankSVM(penalty="l1"),
+            RankSVM(weighting="ndcg", max_iter=1),
             RSRank(max_iter=2),
             MinBatSRank(passes=1),
             ListNet(max_iter=1),
+            XENDCG(max_iter=1),
             RankNet(max_iter=1),
             LambdaRank(max_iter=1),
             PairwiseRidge(),

@@ -232,6 +232,7 @@ METHODS: dict[str, Method] = {
         variant=True,
         sparse=True,
     ),
+    "xendcg": Method("xe_ndcg", "XENDCG", _penalized("xe_ndcg"), grid={"C": _powers(*range(-6, 9, 2))}),
     "ranknet": Method("rank_net", "RankNet", _penalized("logistic"), grid={"C": _powers(*range(-16, 1, 2))}),
     "lambdarank": Method(
         "lambda_rank",

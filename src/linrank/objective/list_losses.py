@@ -1,4 +1,4 @@
-"""Losses on whole lists, in score space: ListNet's."""
+"""Losses on whole lists, in score space: ListNet's, and XE-NDCG."""
 
 from __future__ import annotations
 
@@ -30,11 +30,35 @@ class TopOneCrossEntropy:
     compares: ClassVar[str] = "queries"
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
-        chances, slopes = np.empty(len(scores)), np.empty(len(scores))
-        value, least = kernels.cross_entropy(
-            scores, block.labels, block.document_weights, block.query_starts, block.query_weights, chances, slopes
-        )
-        return LossAtScores(value, slopes, _Covariance(block, chances), {"least": least})
+        return _cross_entropy(scores, block.labels, block)
+
+
+@dataclass(frozen=True)
+class GainCrossEntropy:
+    """Sum over queries of - sum_i t_i log P_s(i), P_s as above, t_i = E[(2^y_i - g_i) / sum_j (2^y_j - g_j)].
+
+    The g are independent and uniform on [0, 1]; the loss is linear in t, so that this is what Bruch's is expected to
+    be when they are drawn. Labels below 0 count as 0, as their gains do. Weights, queries of equal labels and "least"
+    are those of `TopOneCrossEntropy`.
+    """
+
+    dual: ClassVar[Dual] = ConvexDual()
+
+    compares: ClassVar[str] = "queries"
+
+    def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
+        wanted = np.empty(len(scores))
+        kernels.log_expected_gains(block.labels, block.document_weights, block.query_starts, wanted)
+        return _cross_entropy(scores, wanted, block)
+
+
+def _cross_entropy(scores: Vector, wanted: Vector, block: QueryBlock) -> LossAtScores:
+    """That of the softmax of `wanted` and of the scores."""
+    chances, slopes = np.empty(len(scores)), np.empty(len(scores))
+    value, least = kernels.cross_entropy(
+        scores, wanted, block.document_weights, block.query_starts, block.query_weights, chances, slopes
+    )
+    return LossAtScores(value, slopes, _Covariance(block, chances), {"least": least})
 
 
 @dataclass(frozen=True, slots=True)

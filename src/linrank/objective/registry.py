@@ -40,6 +40,10 @@ LOSSES: dict[str, NamedLoss] = {
         _of("list_losses", "TopOneCrossEntropy"),
         "sum over queries of the cross entropy of softmax(y) and softmax(X w)",
     ),
+    "xe_ndcg": NamedLoss(
+        _of("list_losses", "GainCrossEntropy"),
+        "sum over queries of the cross entropy of E[(2^y - g) / sum(2^y - g)], g uniform, and softmax(X w)",
+    ),
     "least_squares": NamedLoss(
         _of("least_squares", "LeastSquares"),
         "sum over all pairs of (w.(x_i - x_j) - (y_i - y_j))^2 / (2 * documents of the query)",
