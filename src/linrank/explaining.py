@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
-from linrank.dataset.applied_scaling import QueryScaling
+from linrank.dataset.applied_scaling import QueryScaling, folds
 from linrank.errors import LinrankError
 from linrank.loaded import is_sparse
 from linrank.model import LinearModel
@@ -29,11 +29,14 @@ class Contribution:
     ----------
     feature : str
     weight : float
-        On the feature as it is given: where the model scales features, its weight divided by their scale.
+        On the feature as it is given: where the model scales features, its weight divided by their scale. Where the
+        model transforms features, on what the feature's curve makes of it.
     above, below : float
         The feature of the two documents.
     amount : float
-        weight x (above - below).
+        weight x (above - below), or of what the curve makes of them.
+    curved_above, curved_below : float or None
+        What the curve makes of the feature, where the model transforms features.
     """
 
     feature: str
@@ -41,6 +44,13 @@ class Contribution:
     above: float
     below: float
     amount: float
+    curved_above: float | None = None
+    curved_below: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON; of a curve only where there is one."""
+        known = asdict(self)
+        return {name: value for name, value in known.items() if value is not None}
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,32 +76,25 @@ class Explanation:
     def table(self, n: int = _MOST_PRINTED) -> str:
         """The n largest contributions in columns, and what the others add up to."""
         shown = self.top(n)
-        rows = [("feature", "weight", "above", "below", "contribution")]
-        rows += [
-            (part.feature, f"{part.weight:.6g}", f"{part.above:.6g}", f"{part.below:.6g}", f"{part.amount:+.6g}")
-            for part in shown
-        ]
+        curved = any(part.curved_above is not None for part in shown)
+        rows = [("feature", "weight", "above", "below", *(("f(above)", "f(below)") if curved else ()), "contribution")]
+        for part in shown:
+            numbers = [part.weight, part.above, part.below]
+            numbers += [value for value in (part.curved_above, part.curved_below) if value is not None]
+            rows.append((part.feature, *(f"{number:.6g}" for number in numbers), f"{part.amount:+.6g}"))
+        blank = [""] * (len(rows[0]) - 2)
         n_others = sum(part.amount != 0.0 for part in self.contributions) - len(shown)
         if n_others:
             others = math.fsum(part.amount for part in self.contributions[len(shown) :])
-            rows.append((f"{n_others} more", "", "", "", f"{others:+.6g}"))
-        rows.append(("difference of scores", "", "", "", f"{self.difference:+.6g}"))
+            rows.append((f"{n_others} more", *blank, f"{others:+.6g}"))
+        rows.append(("difference of scores", *blank, f"{self.difference:+.6g}"))
         return text_table(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
         return {
             "difference": self.difference,
-            "contributions": [
-                {
-                    "feature": part.feature,
-                    "weight": part.weight,
-                    "above": part.above,
-                    "below": part.below,
-                    "amount": part.amount,
-                }
-                for part in self.contributions
-            ],
+            "contributions": [part.to_dict() for part in self.contributions],
         }
 
     def __str__(self) -> str:
@@ -103,8 +106,9 @@ class Explanation:
 def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | None = None) -> Explanation:
     """Explain why document i stands above document j (or below it, where the difference is negative).
 
-    The contribution of feature f is `w_f (x_if - x_jf)`, with w the weights on features as they are given. It needs no
-    approximation: a linear model's scores differ by exactly the sum of these.
+    The contribution of feature f is `w_f (x_if - x_jf)`, with w the weights on features as they are given; where the
+    model has curves, `w_f (curve_f(x_if) - curve_f(x_jf))`. It needs no approximation: a linear model's scores differ
+    by exactly the sum of these.
 
     Parameters
     ----------
@@ -141,21 +145,35 @@ def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | No
         raise LinrankError(
             f"there are {len(names)} feature names, but {linear.n_features} features. Pass one name a feature."
         )
-    weights = linear.raw_weights()
+    can_fold = folds(linear.scaling)
+    weights = linear.raw_weights() if can_fold else linear.weights
     needed = weights != 0
     above, below = _row(x_i, names, needed, "x_i"), _row(x_j, names, needed, "x_j")
     # A feature without a weight may be missing: it has no part in the difference.
     known = np.flatnonzero(np.isfinite(above) & np.isfinite(below)).tolist()
-    return explain_rows(weights[known], above[known], below[known], [names[feature] for feature in known])
+    curved = None
+    if linear.scaling is not None and not can_fold:
+        curved = linear.scaling.apply(np.stack([above, below]))[:, known]
+    return explain_rows(weights[known], above[known], below[known], [names[feature] for feature in known], curved)
 
 
-def explain_rows(weights: Vector, above: Vector, below: Vector, names: Sequence[str]) -> Explanation:
-    """Explain the difference of weights.above and weights.below."""
-    amounts = weights * (above - below)
+def explain_rows(
+    weights: Vector, above: Vector, below: Vector, names: Sequence[str], curved: Any = None
+) -> Explanation:
+    """Explain the difference of weights.above and weights.below, or of what curves make of the two: `curved`."""
+    amounts = weights * (above - below if curved is None else curved[0] - curved[1])
     # Stable, so that equal ones keep the order of the features.
     order = np.argsort(-np.abs(amounts), kind="stable").tolist()
     parts = tuple(
-        Contribution(names[f], float(weights[f]), float(above[f]), float(below[f]), float(amounts[f])) for f in order
+        Contribution(
+            names[f],
+            float(weights[f]),
+            float(above[f]),
+            float(below[f]),
+            float(amounts[f]),
+            *(() if curved is None else curved[:, f].tolist()),
+        )
+        for f in order
     )
     return Explanation(math.fsum(part.amount for part in parts), parts)
 

@@ -15,13 +15,14 @@ import numpy as np
 
 from linrank._version import __version__
 from linrank.arrays import Offsets, Vector, dense_scores
-from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling, Scaling, folded
+from linrank.dataset.applied_scaling import ColumnScaling, Scaling, folded, folds
 from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
+from linrank.dataset.scaling_record import numbers_of, scaling_of_record, scaling_record
 from linrank.errors import DataFormatError, LinrankError
 from linrank.loaded import is_a, is_sparse
 from linrank.named_weights import NamedWeights
-from linrank.strict_json import finite, strict_json, written_json
+from linrank.strict_json import strict_json, written_json
 
 FORMAT = "linrank-model"
 SCHEMA_VERSION = 1
@@ -30,13 +31,14 @@ _MANY = 10_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:
-    """score(x) = weights . x, with x scaled first where the model has a scaling.
+    """score(x) = weights . x, with x scaled or transformed first where the model has a scaling.
 
     Attributes
     ----------
     weights : ndarray of shape (n_features,)
     feature_names : tuple of str
     scaling : Scaling or None
+        What features go through first; transforms too: `FeatureShapes` and `SignedLog`.
     method : str
         What trained it, such as "ranksvm".
     objective : str
@@ -182,12 +184,16 @@ class LinearModel:
         return scores
 
     def raw_weights(self) -> Vector:
-        """The weights that rank unscaled features as the model ranks scaled ones."""
+        """The weights that rank unscaled features as the model ranks scaled ones; refused where there are none."""
         return folded(self.weights, self.scaling)
 
     def named_weights(self) -> NamedWeights:
-        """The weights by name, the largest first: on features as they are given, or as scaled within each query."""
-        weights = self.weights if isinstance(self.scaling, QueryScaling) else self.raw_weights()
+        """The weights by name, the largest first: on features as they are given.
+
+        Where there are no such weights, those on features as the model sees them: scaled within each query, or through
+        the curves or the signed logarithms of `scaling`.
+        """
+        weights = self.raw_weights() if folds(self.scaling) else self.weights
         return NamedWeights(self.feature_names, weights)
 
     def __repr__(self) -> str:
@@ -231,7 +237,7 @@ class LinearModel:
             "data_fingerprint": self.data_fingerprint,
             "feature_names": self.feature_names,
             "weights": self.weights,
-            "scaling": _scaling_record(self.scaling),
+            "scaling": scaling_record(self.scaling),
             "missing": self.missing,
             "trained_at": self.trained_at,
         }
@@ -275,14 +281,6 @@ def _writer_of(weights: Any) -> Any:
     from linrank.reading.listed_numbers import listed
 
     return listed
-
-
-def _scaling_record(scaling: Scaling | None) -> dict[str, Any] | None:
-    if scaling is None:
-        return None
-    if isinstance(scaling, ColumnScaling):
-        return {"kind": scaling.kind, "shift": scaling.shift, "scale": scaling.scale}
-    return {"kind": scaling.kind}
 
 
 _FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -332,9 +330,9 @@ def _from_document(source: str, document: Any) -> LinearModel:
         raise wrong(f"two features are called {twice!r}. Train the model again, or restore the file.")
     try:
         return LinearModel(
-            _numbers(document["weights"]),
+            numbers_of(document["weights"]),
             tuple(names),
-            _scaling(document["scaling"], len(names)),
+            scaling_of_record(document["scaling"], len(names)),
             document["method"],
             document["objective"],
             document["parameters"],
@@ -345,27 +343,6 @@ def _from_document(source: str, document: Any) -> LinearModel:
         )
     except LinrankError as error:
         raise wrong(str(error)) from None
-
-
-def _numbers(values: Any) -> Vector:
-    numbers = [finite(value) for value in values] if isinstance(values, list) else [None]
-    if None in numbers:
-        raise LinrankError("weights and scales must be lists of finite numbers.")
-    return np.asarray(numbers, dtype=np.float64)
-
-
-def _scaling(record: dict[str, Any] | None, n_features: int) -> Scaling | None:
-    if record is None:
-        return None
-    kind = record.get("kind")
-    if kind == "query":
-        return QueryScaling()
-    if kind not in ("standard", "min-max", "max-abs"):
-        raise LinrankError(f"unknown scaling {kind!r}.")
-    shift, scale = _numbers(record.get("shift")), _numbers(record.get("scale"))
-    if len(shift) != n_features or len(scale) != n_features or not (scale > 0).all():
-        raise LinrankError("the scaling needs one shift and one positive scale a feature.")
-    return ColumnScaling(kind, shift, scale)
 
 
 def _is_on_disk(X: Any) -> bool:

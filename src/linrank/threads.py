@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from linrank.errors import LinrankError
 
+Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 
@@ -33,3 +35,19 @@ def begun(task: Callable[[], Value]) -> Callable[[], Value]:
     result = pool.submit(task)
     pool.shutdown(wait=False)
     return result.result
+
+
+def side_by_side(task: Callable[[Item], Value], items: Sequence[Item], n_threads: int | None = None) -> Iterator[Value]:
+    """What a task returns of each item, in their order, as it is there; so many at a time as there are threads."""
+    n_threads = min(number_of_threads(n_threads), len(items))
+    if n_threads <= 1:
+        yield from map(task, items)
+        return
+    with ThreadPoolExecutor(n_threads, "linrank") as pool:
+        begun_items: deque[Future[Value]] = deque()
+        for item in items:
+            begun_items.append(pool.submit(task, item))
+            if len(begun_items) > n_threads:
+                yield begun_items.popleft().result()
+        while begun_items:
+            yield begun_items.popleft().result()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
-from linrank.dataset.applied_scaling import Scaling
+from linrank.dataset.applied_scaling import Scaling, folds
 from linrank.errors import LinrankError
 from linrank.model import LinearModel
 from linrank.objective.penalties import Bounds, WeightPenalty
@@ -95,8 +95,25 @@ def in_scaled_units(bounds: Any, prior: Any, scaling: Scaling | None, names: Seq
     """Bounds and a prior of raw weights as those of the weights of scaled features."""
     if scaling is None:
         return bounds, prior
+    if not folds(scaling):
+        return _of_transformed(bounds, prior, scaling, names), None
     if bounds is not None and not isinstance(bounds, str):
         raw = bounds_by_name(bounds, names)
         sides = (np.broadcast_to(side, len(names)) for side in (raw.lower, raw.upper))
         bounds = tuple(scaling.unfold(np.array(side, dtype=np.float64)) for side in sides)
     return bounds, None if prior is None else scaling.unfold(weights_by_name(prior, names))
+
+
+def _of_transformed(bounds: Any, prior: Any, scaling: Scaling, names: Sequence[str]) -> Any:
+    """Signs alone, which a change of features that keeps their order keeps; other bounds and priors are refused."""
+    if prior is not None:
+        scaling.unfold(weights_by_name(prior, names))
+    if bounds is not None and not isinstance(bounds, str):
+        raw = bounds_by_name(bounds, names)
+        if not all(np.isin(side, (-np.inf, 0.0, np.inf)).all() for side in (raw.lower, raw.upper)):
+            raise LinrankError(
+                f"bounds are of weights on raw features, and after {scaling.kind} there are none. Use signs, or train "
+                "without it."
+            )
+        bounds = (raw.lower, raw.upper)
+    return bounds

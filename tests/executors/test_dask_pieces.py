@@ -93,6 +93,17 @@ def test_scores_and_measures_are_those_of_one_process_to_the_last_bit(client, da
     assert executor.rounds == 4
 
 
+@pytest.mark.parametrize("kind", ["rank-gauss", "signed-log"])
+def test_transforms_are_fitted_and_applied_by_workers_as_here(client, data, folder, many_chunks, kind):
+    here = RankSVM(C=0.01, transforms=kind).fit(scan(data[1]))
+    there = RankSVM(C=0.01, transforms=kind, executor=DaskExecutor(client)).fit(data[1])
+    np.testing.assert_array_equal(there.coef_, here.coef_)
+    np.testing.assert_array_equal(there.predict(data[0]), here.predict(data[1], executor=DaskExecutor(client)))
+    parquet = scan(folder, label="grade", qid="query")
+    here, there = (RankSVM(C=0.01, transforms=kind, executor=who).fit(parquet) for who in (None, DaskExecutor(client)))
+    np.testing.assert_array_equal(there.coef_, here.coef_)
+
+
 def test_scores_and_measures_of_parquet_files(client, folder, tmp_path):
     parquet = scan(folder, label="grade", qid="query")
     ranker = RankSVM(C=0.01).fit(parquet)

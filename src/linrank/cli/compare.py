@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from linrank.cli.cluster import add_dask_option, executor_at
 from linrank.cli.console import console, counted, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, reading_options
-from linrank.cli.methods import add_scaling_option
+from linrank.cli.methods import add_scaling_option, add_transform_option, check_transform
 from linrank.cli.outputs import STANDARD, check_results_folder
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS, contender_names
@@ -58,6 +58,7 @@ def parser() -> ArgumentParser:
     made.add_argument("--folds", type=int, default=5, metavar="N", help="of one file, dealt by query (5)")
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and of methods that draw (0)")
     add_scaling_option(made)
+    add_transform_option(made)
     made.add_argument(
         "--fewest", action="store_true", help="choose the fewest features within one standard error of the best"
     )
@@ -218,6 +219,7 @@ def _plan(arguments: Namespace) -> Plan:
     from linrank.experiments.compare import planned
     from linrank.experiments.comparison import Protocol
 
+    check_transform(arguments)
     names = contender_names(arguments.methods)
     if arguments.methods.strip() == _DEFAULT_METHODS:
         names = [name for name in names if METHODS[name].is_installed]
@@ -229,7 +231,14 @@ def _plan(arguments: Namespace) -> Plan:
     return planned(
         arguments.data,
         {name: (name, grid) for name, grid in grids.items()},
-        Protocol.of(arguments.measures, arguments.select, arguments.scaling, arguments.fewest, arguments.seed),
+        Protocol.of(
+            arguments.measures,
+            arguments.select,
+            arguments.scaling,
+            arguments.fewest,
+            arguments.seed,
+            arguments.transform,
+        ),
         baseline=arguments.baseline,
         n_folds=arguments.folds,
         **reading_options(arguments),

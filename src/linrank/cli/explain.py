@@ -27,7 +27,8 @@ def parser() -> ArgumentParser:
     made = verb_parser(
         "explain",
         "Say why documents of a query stand where a model puts them: each feature's part of the difference of two\n"
-        "scores, weight x (feature of the upper - feature of the lower); they add up to it exactly.\n\n"
+        "scores, weight x (feature of the upper - feature of the lower), or of what the model's transform makes of\n"
+        "both; they add up to it exactly.\n\n"
         "Without --above and --below: the query's ranking, each document with its largest contributions against the\n"
         "mean of the query's documents, and why the first stands above the second.",
         "  linrank explain model.json test.txt --qid 18219\n"
@@ -93,13 +94,14 @@ class _Query:
     scores: list[float]
     order: list[int]
     scaled: bool
+    curved: Any = None
 
     @classmethod
     def of(cls, model: LinearModel, data: RankingDataset, number: int) -> _Query:
         import numpy as np
         from scipy import sparse
 
-        from linrank.dataset.applied_scaling import QueryScaling
+        from linrank.dataset.applied_scaling import QueryScaling, folds
 
         part = data.subset([number])
         scores = model.predict(part.features, part.queries)
@@ -107,14 +109,19 @@ class _Query:
         if model.scaling is not None and by_query:
             # What the weights are on; here the whole query is there to scale its features by.
             features = model.scaling.apply(features, part.queries)
-        weights, names = model.weights if by_query else model.raw_weights(), model.feature_names
+        curved = None
+        if model.scaling is not None and not by_query and not folds(model.scaling):
+            curved = model.scaling.apply(features)
+        weights, names = model.raw_weights() if folds(model.scaling) else model.weights, model.feature_names
         if sparse.issparse(features):
             # Of a million columns a query has few, and the others contribute nothing.
             columns = np.unique(features.indices)
             features, weights = features[:, columns].toarray(), weights[columns]
+            curved = None if curved is None else curved[:, columns].toarray()
             names = tuple(names[column] for column in columns.tolist())
         order = np.argsort(-scores, kind="stable").tolist()
-        return cls(part, names, weights, np.asarray(features, dtype=np.float64), scores.tolist(), order, by_query)
+        features = np.asarray(features, dtype=np.float64)
+        return cls(part, names, weights, features, scores.tolist(), order, by_query, curved)
 
     def position(self, text: str, option: str) -> int:
         """The row of the query that has this document id, or this number from 1."""
@@ -139,8 +146,15 @@ class _Query:
         """Of one document over another, or over the mean of the query's documents."""
         from linrank.explaining import explain_rows
 
-        other = self.features.mean(axis=0) if below is None else self.features[below]
-        return explain_rows(self.weights, self.features[above], other, self.names)
+        def against(rows: Any) -> Any:
+            return rows.mean(axis=0) if below is None else rows[below]
+
+        curved = None
+        if self.curved is not None:
+            import numpy as np
+
+            curved = np.stack([self.curved[above], against(self.curved)]).astype(np.float64)
+        return explain_rows(self.weights, self.features[above], against(self.features), self.names, curved)
 
     def record(self, arguments: Namespace, pair: tuple[int, int] | None) -> dict[str, Any]:
         docids = self.data.docids

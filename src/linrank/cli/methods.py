@@ -17,6 +17,8 @@ from linrank.solvers.registry import SOLVERS
 NAMES = tuple(name for name, method in METHODS.items() if method.linear and not method.variant)
 # As `linrank.dataset.scaling` has them, which is not loaded for a help text.
 SCALINGS = ("auto", "none", "standard", "min-max", "max-abs", "query")
+# As `linrank.dataset.transform_choice` has them.
+TRANSFORMS = ("none", "rank-gauss", "signed-log", "auto")
 
 # Options that are parameters of the estimator, by the same name or another.
 _SAME_NAME = ("C", "loss", "penalty", "pairs", "weighting", "solver", "tol", "max_iter", "patience", "max_seconds")
@@ -45,6 +47,7 @@ def add_method_options(parser: ArgumentParser) -> None:
     add_wanted_options(parser)
     how = parser.add_argument_group("how")
     add_scaling_option(how)
+    add_transform_option(how)
     how.add_argument(
         "--tol",
         type=float,
@@ -61,6 +64,32 @@ def add_scaling_option(parser: Any, default: str = "auto") -> None:
     parser.add_argument(
         "--scaling", choices=SCALINGS, default=default, help=f"of the features, kept in the model; {auto} ({default})"
     )
+
+
+def add_transform_option(parser: Any) -> None:
+    """Add --transform: fitted on the training data, said in the output, kept in the model."""
+    parser.add_argument(
+        "--transform",
+        default="none",
+        metavar="NAME",
+        help="each feature through a curve first, kept in the model: rank-gauss (its rank in the training data as a "
+        "normal score; rank-gauss:32 for 32 knots), signed-log, auto (rank-gauss if many features have long tails) or "
+        "none; --scaling then follows it (none)",
+    )
+
+
+def check_transform(arguments: Namespace) -> None:
+    """Refuse a transform that there is not, or that its scaling cannot follow, before the data is read."""
+    kind, colon, _ = arguments.transform.partition(":")
+    if kind not in TRANSFORMS or (colon and kind != "rank-gauss"):
+        raise LinrankError(
+            f"--transform {arguments.transform}: use one of {', '.join(TRANSFORMS)}, or rank-gauss:KNOTS."
+        )
+    if kind not in ("none", "auto") and arguments.scaling == "query":
+        raise LinrankError(
+            f"--scaling query and --transform {kind} are both given: a transform is of all queries together. Leave out "
+            "one of them."
+        )
 
 
 def add_method_choice(parser: ArgumentParser) -> None:
@@ -109,6 +138,8 @@ def _setting(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     name = text.partition("=")[0]
     if name in ("bounds", "prior") and name in known:
         raise LinrankError(f"--set {text}: use --non-negative, --bounds FILE or --prior MODEL.")
+    if name == "transforms" and name in known:
+        raise LinrankError(f"--set {text}: use --transform {text.partition('=')[2] or 'NAME'}.")
     if name == "executor" and name in known:
         raise LinrankError(f"--set {text}: use --dask ADDRESS.")
     return setting_given(text, known)

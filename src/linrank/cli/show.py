@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from linrank.model import LinearModel
 
 _LARGEST = 5
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_SPARKS = 16
 _SHOWN = 20
 
 
@@ -27,7 +29,8 @@ def parser() -> ArgumentParser:
         "Print a model: its weights, the most important first, the scaling and the rule for missing values that new\n"
         "data goes through, what was minimised, whether that ended well, when, and on what data.\n\n"
         "A weight is shown on the feature as it is given (raw) and on the feature as the model scales it; the latter\n"
-        "can be compared with one another, and decides the order.",
+        "can be compared with one another, and decides the order. A model with a transform has weights on what the\n"
+        "feature's curve f makes of it: its values at its knots are drawn, from the first knot to the last.",
         "  linrank show model.json\n  linrank show model.json --all\n  linrank show model.json --json | jq .weights",
     )
     made.add_argument("model", help="JSON file written by linrank train, tune, path or compare; - for standard input")
@@ -97,13 +100,18 @@ def _by_importance(model: LinearModel, most: int | None = None) -> list[dict[str
     """Each feature with its weight as the model scales it, and on the feature as it is given where there is one."""
     import numpy as np
 
-    by_query = model.scaling is not None and model.scaling.kind == "query"
+    from linrank.dataset.applied_scaling import folds
+
     order = np.argsort(-np.abs(model.weights), kind="stable")[:most]
-    raw: list[Any] = [None] * len(order) if by_query else model.raw_weights()[order].tolist()
-    return [
+    raw: list[Any] = model.raw_weights()[order].tolist() if folds(model.scaling) else [None] * len(order)
+    rows: list[dict[str, Any]] = [
         {"feature": model.feature_names[j], "weight": weight, "raw_weight": raw_weight}
         for j, weight, raw_weight in zip(order.tolist(), model.weights[order].tolist(), raw, strict=True)
     ]
+    if (curve_of := getattr(model.scaling, "shown", None)) is not None:
+        for row, j in zip(rows, order.tolist(), strict=True):
+            row["curve"] = curve_of(j)
+    return rows
 
 
 def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
@@ -112,11 +120,34 @@ def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
         for row in rows:
             shown.add_row(row["feature"], f"{row['weight']:+.6g}")
         return shown
+    if hasattr(model.scaling, "shown"):
+        shown = table(None, "feature", "weight", "f(x)", "from", "to")
+        for row in rows:
+            curve = row["curve"]
+            shown.add_row(row["feature"], f"{row['weight']:+.6g}", *_curve_in_words(curve))
+        return shown
     shown = table(None, "feature", "scaled weight", "raw weight")
     for row in rows:
         raw = "" if row["raw_weight"] is None else f"{row['raw_weight']:+.6g}"
         shown.add_row(row["feature"], f"{row['weight']:+.6g}", raw)
     return shown
+
+
+def _curve_in_words(curve: Mapping[str, Any]) -> tuple[str, str, str]:
+    """A curve in a few characters, and where it begins and ends."""
+    if "unit" in curve:
+        return f"(±ln(1 + |x| / {curve['unit']:.4g}) - {curve['shift']:.4g}) / {curve['scale']:.4g}", "", ""
+    return _sparkline(curve["values"]), f"{curve['knots'][0]:.4g}", f"{curve['knots'][-1]:.4g}"
+
+
+def _sparkline(values: list[float]) -> str:
+    """The values at a curve's knots, thinned, as heights of blocks."""
+    least, most = min(values), max(values)
+    picked = [values[round(place * (len(values) - 1) / (_SPARKS - 1))] for place in range(_SPARKS)]
+    if len(values) < _SPARKS:
+        picked = values
+    span = (most - least) or 1.0
+    return "".join(_BLOCKS[round((value - least) / span * (len(_BLOCKS) - 1))] for value in picked)
 
 
 def _facts(model: LinearModel) -> Iterator[tuple[str, str]]:

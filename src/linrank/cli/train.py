@@ -22,6 +22,7 @@ from linrank.cli.larger_data import (
 from linrank.cli.methods import (
     add_method_choice,
     add_method_options,
+    check_transform,
     make_ranker,
 )
 from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
@@ -79,6 +80,7 @@ def run(arguments: Namespace) -> None:
     out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
     # Refused before the data is read.
     make_ranker(arguments, None)
+    check_transform(arguments)
     check_larger_data(arguments, out)
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
@@ -87,7 +89,8 @@ def run(arguments: Namespace) -> None:
 
 
 def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: Callable[[Any], object]) -> None:
-    from linrank.dataset.scaling import choose_scaling, one_after_the_other, scaled
+    from linrank.dataset.scaling import one_after_the_other, scaled
+    from linrank.dataset.transform_choice import choose_transform
     from linrank.executors.pieces import through
 
     started = time.perf_counter()
@@ -99,7 +102,8 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     # Of data in memory while it is trained on, which keeps no processor busy all the time; a file is read once more.
     fingerprint = train.fingerprint if is_left_on_disk(arguments) else begun(train.fingerprint)
     with naming(arguments.data):
-        choice = choose_scaling(arguments.scaling, train, one_after_the_other if cluster is None else through(cluster))
+        by = one_after_the_other if cluster is None else through(cluster)
+        choice = choose_transform(arguments.transform, arguments.scaling, train, by)
         train_scaled = scaled(train, scaling := choice.scaling)
         if not is_left_on_disk(arguments):
             train_scaled.check_trainable()

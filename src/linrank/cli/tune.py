@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from linrank.cli.console import console, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_complete
-from linrank.cli.methods import add_method_options, given_parameters
+from linrank.cli.methods import add_method_options, check_transform, given_parameters
 from linrank.cli.outputs import place_of
 from linrank.cli.train import model_path, show_training, to_model, training_summary
 from linrank.cli.wanted import files_of, said_of, wanted_settings
@@ -50,12 +50,14 @@ def parser() -> ArgumentParser:
 
 def run(arguments: Namespace) -> None:
     from linrank.dataset.queries import check_folds
-    from linrank.dataset.scaling import choose_scaling, scaled
+    from linrank.dataset.scaling import scaled
+    from linrank.dataset.transform_choice import choose_transform
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
     from linrank.measures.evaluation import check_measures
 
     out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
+    check_transform(arguments)
     measure = parse_measure(arguments.measure)
     started = time.perf_counter()
     train = read_complete(arguments.data, arguments)
@@ -68,7 +70,7 @@ def run(arguments: Namespace) -> None:
         check_folds(f"{arguments.data}: --cv {arguments.cv},", arguments.cv, train.n_queries)
     reading = time.perf_counter() - started
     with naming(arguments.data):
-        choice = choose_scaling(arguments.scaling, train)
+        choice = choose_transform(arguments.transform, arguments.scaling, train)
         train_scaled = scaled(train, scaling := choice.scaling)
         train_scaled.check_trainable()
         if vali is None:

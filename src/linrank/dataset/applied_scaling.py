@@ -25,7 +25,7 @@ class Scaling(Protocol):
     """A change of features that is fitted once and then applied to any data with the same columns."""
 
     @property
-    def kind(self) -> ScalingKind: ...
+    def kind(self) -> str: ...
 
     def apply(self, X: Any, queries: Queries | None = None) -> Any:
         """The scaled features, as a new array or CSR matrix of the same dtype."""
@@ -127,6 +127,11 @@ class QueryScaling:
 
     def unfold(self, weights: Vector) -> Vector:
         return self.fold(weights)
+
+
+def folds(scaling: Scaling | None) -> bool:
+    """Whether weights on scaled features are weights on raw ones too, but for their units."""
+    return scaling is None or isinstance(scaling, ColumnScaling)
 
 
 def folded(weights: Vector, scaling: Scaling | None) -> Vector:

@@ -165,10 +165,10 @@ def _column_moments(dataset: RankingDataset, through: Through, least: Vector, mo
     # In units near each column's own size, so that no square is too large or too small. Powers of two round nothing.
     units = np.exp2(np.clip(np.frexp(np.maximum(np.abs(least), np.abs(most)))[1], -1000, 1000))
     total, squares = np.zeros(n_features), np.zeros(n_features)
-    for of_part in through(column_sums, dataset, _places(dataset), units=units):
+    for of_part in through(column_sums, dataset, places_of(dataset), units=units):
         total += of_part
     mean = total / n_rows
-    for of_part in through(squared_deviations, dataset, _places(dataset), units=units, mean=mean):
+    for of_part in through(squared_deviations, dataset, places_of(dataset), units=units, mean=mean):
         squares += of_part
     return mean * units, np.sqrt(squares / n_rows) * units
 
@@ -176,12 +176,12 @@ def _column_moments(dataset: RankingDataset, through: Through, least: Vector, mo
 def _column_ranges(dataset: RankingDataset, through: Through, n_rows: int | None = None) -> tuple[Vector, Vector]:
     """The least and the largest value of each feature, in all rows or the first of them."""
     least, most = np.full(dataset.n_features, np.inf), np.full(dataset.n_features, -np.inf)
-    for lowest, highest in through(column_ranges, dataset, _places(dataset, n_rows)):
+    for lowest, highest in through(column_ranges, dataset, places_of(dataset, n_rows)):
         least, most = np.minimum(least, lowest), np.maximum(most, highest)
     return least, most
 
 
-def _places(dataset: RankingDataset, most: int | None = None) -> Sequence[Any]:
+def places_of(dataset: RankingDataset, most: int | None = None) -> Sequence[Any]:
     """Where all rows are or the first of them: slices, the same in memory and in a file; or partitions."""
     if most is None and hasattr(dataset, "as_they_stand"):
         dataset.check_as_they_stand()  # type: ignore[attr-defined]
@@ -200,7 +200,7 @@ def rows_at(dataset: Any, place: Any) -> Iterator[Any]:
         yield _some_rows(dataset.features, place)
         return
     for part in dataset.as_they_stand([place]):
-        for rows in _places(part):
+        for rows in places_of(part):
             yield _some_rows(part.features, rows)
 
 

@@ -130,6 +130,7 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
         check_search(qid)
         self._check()
         dataset = self._dataset(X, y, qid, group, sample_weight, query_weight)
+        dataset, validation = self._prepared(dataset, self._validation(eval_set, eval_qid, eval_group))
         if self._compares_weights() and (difference := difference_of_units(dataset)):
             warnings.warn(
                 f"the penalty compares weights, and {difference}: features in large units are chosen first. "
@@ -137,7 +138,7 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
                 UserWarning,
                 stacklevel=2,
             )
-        self._train(dataset, self._validation(eval_set, eval_qid, eval_group))
+        self._train(dataset, validation)
         return self
 
     @abstractmethod
@@ -147,6 +148,12 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _check(self) -> None:
         """Refuse settings that cannot work, before any work."""
+
+    def _prepared(
+        self, dataset: RankingDataset, validation: list[RankingDataset]
+    ) -> tuple[RankingDataset, list[RankingDataset]]:
+        """The data as it is learnt from, and that which is watched in the same way."""
+        return dataset, validation
 
     def _compares_weights(self) -> bool:
         """Whether which features have a weight at all depends on their units."""

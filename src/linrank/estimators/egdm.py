@@ -9,7 +9,7 @@ import numpy as np
 from linrank.dataset.features import as_features
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.estimators.declaring import with_settings
+from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.gdm import HeavyBallRanker
 from linrank.estimators.online_ranker import OnlineRanker
 from linrank.estimators.watching import watcher
@@ -58,6 +58,9 @@ class EGDM(HeavyBallRanker, OnlineRanker):
     """
 
     method = "egdm"
+
+    # A stream has no ranks before its end.
+    transforms: str | None = fixed(None)
 
     def _learn_more(self, dataset: RankingDataset) -> None:
         known = hasattr(self, "coef_")

@@ -11,9 +11,13 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.cached import cached_property
 from linrank.dataset.features import scores_of
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import one_after_the_other, scaled
+from linrank.dataset.transform_choice import after, choose_transform
 from linrank.estimators.base import Ranker
 from linrank.estimators.conventions import ConvergenceWarning, check_trained
 from linrank.executors.local import Threads
+from linrank.executors.pieces import through
 from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
 from linrank.solvers.solution import Solution
@@ -30,6 +34,10 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
     n_iter_ : int
     """
 
+    transforms: str | None = None
+    """What features go through before they have weights; a setting of those that minimise an objective."""
+    transform_: Any = None
+
     def predict(self, X: Any, *, executor: Any = None) -> Vector:
         """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
 
@@ -44,7 +52,29 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         -------
         ndarray of shape (n_documents,)
         """
-        return self._scores_by_chunks(X, lambda rows: scores_of(self._rows(rows), self.coef_), executor)
+        return self._scores_by_chunks(X, lambda rows: scores_of(self._seen(rows), self.coef_), executor)
+
+    def _seen(self, X: Any) -> Any:
+        """The features of documents as the weights are on them."""
+        rows = self._rows(X)
+        return rows if self.transform_ is None else self.transform_.apply(rows)
+
+    @property
+    def _scaling_after(self) -> str:
+        # Ranks are comparable as they are, and logarithms once they are scaled.
+        return "auto" if self.transforms == "signed-log" else "none"
+
+    def _prepared(
+        self, dataset: RankingDataset, validation: list[RankingDataset]
+    ) -> tuple[RankingDataset, list[RankingDataset]]:
+        self.transform_ = None
+        if self.transforms is None:
+            return dataset, validation
+        executor = getattr(self, "executor", None)
+        by = one_after_the_other if executor is None else through(executor)
+        choice = choose_transform(self.transforms, self._scaling_after, dataset, by)
+        self.transform_, self.transform_reason_ = choice.scaling, str(choice)
+        return scaled(dataset, self.transform_), [scaled(watched, self.transform_) for watched in validation]
 
     def _importances(self) -> str:
         return (
@@ -61,7 +91,10 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
 
     @property
     def weights_(self) -> NamedWeights:
-        """The weights by name, the largest first; prints as a table, `weights_.to_series()` is a pandas Series."""
+        """The weights by name, the largest first; prints as a table, `weights_.to_series()` is a pandas Series.
+
+        With `transforms`, they are on the features after these.
+        """
         check_trained(self)
         return NamedWeights(self._names, self.coef_)
 
@@ -76,6 +109,7 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             "missing": self.missing_rule_,
             "trained_at": utc_now(),
             **extra,
+            "scaling": after(extra.get("scaling"), self.transform_),
         }
         return LinearModel(self.coef_, **fields)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.transform_choice import AskedTransform
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.linear_ranker import LinearRanker, who_computes
 from linrank.estimators.settings import check_choice, check_limits
@@ -37,6 +38,10 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         features by name or number and signs "+" and "-". The minimum within the bounds is exact and certified.
     prior : LinearModel, dict or array
         Weights to keep near to: the penalty is `|w - prior|^2 / 2`, so they change only as the data demands.
+    transforms : {"rank-gauss", "signed-log", "auto"}
+        Each feature through a monotone curve first, fitted on the training data and kept in `to_model()`: its rank as a
+        normal score ("rank-gauss:32" by at most 32 knots, otherwise 64), or its signed logarithm, standardised. "auto":
+        ranks where many features have long tails. `coef_`, `bounds` and `prior` are then of what comes out.
     solver : str
         Any by name, as RankSVM lists them, that can minimise the objective; one that cannot says why, and who can.
         None: the one that suits it.
@@ -66,6 +71,8 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         A certified bound on `objective_` minus the least value there is; only where the objective is convex.
     history_ : tuple of Iteration
     solution_ : Solution
+    transform_ : FeatureShapes, SignedLog or None
+        What features go through, by `transforms`.
     """
 
     reads_files = True
@@ -75,6 +82,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
     _: KW_ONLY
     tol: float | None = None
     max_iter: int | None = None
+    transforms: str | None = None
     n_threads: int | None = None
     progress: Callable[[Iteration], object] | None = None
     executor: Any = None
@@ -116,6 +124,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
 
     def _check(self) -> None:
         check_choice("solver", self.solver, (None, *SOLVERS))
+        AskedTransform.named(self.transforms)
         check_limits(self, all_iterations=self.at_no_tolerance)
 
     def _solve(self, objective: Any, start: Vector | None, watch: Watch | None) -> Any:

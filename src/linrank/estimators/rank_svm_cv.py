@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import scaled
 from linrank.dataset.stored_dataset import StoredDataset
+from linrank.dataset.transform_choice import choose_transform
 from linrank.errors import LinrankError
 from linrank.estimators.choosing import Choice, best_strength
 from linrank.estimators.declaring import fixed, with_settings
@@ -78,15 +80,24 @@ class RankSVMCV(RankSVM):
             raise LinrankError(f"Cs={self.Cs}; use one or more positive numbers.")
         super()._check()
 
+    def _prepared(
+        self, dataset: RankingDataset, validation: list[RankingDataset]
+    ) -> tuple[RankingDataset, list[RankingDataset]]:
+        # What is fitted on data that C is then measured on would flatter it: each fold has a transform of its own.
+        if not validation:
+            self._to_cut = dataset
+        return super()._prepared(dataset, validation)
+
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         self._n_trainings = self._n_unfinished = 0
+        to_measure = self.__dict__.pop("_to_cut", dataset)
         Cs = np.sort(self._grid())
         with self._executor() as executor:
-            measures = self._measured(dataset, validation, Cs, executor)
+            measures = self._measured(to_measure, validation, Cs, executor)
             chosen = best_strength(Cs, measures, one_se=self.one_se)
             while (further := self._beyond(Cs, chosen)) is not None:
                 place = int(np.searchsorted(Cs, further))
-                row = self._measured(dataset, validation, np.array([further]), executor)
+                row = self._measured(to_measure, validation, np.array([further]), executor)
                 Cs, measures = np.insert(Cs, place, further), np.insert(measures, place, row, axis=0)
                 chosen = best_strength(Cs, measures, one_se=self.one_se)
             self.measures_, self.Cs_, self.C_ = measures, Cs, float(Cs[chosen.number])
@@ -139,10 +150,12 @@ class RankSVMCV(RankSVM):
             )
             return np.zeros((len(Cs), 0))
         folds = min(self.cv, dataset.n_queries)
-        parts = [
-            self._measure_path(train, test, Cs, measure, executor)
-            for train, test in dataset.folds(folds, self.random_state)
-        ]
+        parts = []
+        for train, test in dataset.folds(folds, self.random_state):
+            if self.transforms is not None:
+                chosen = choose_transform(self.transforms, self._scaling_after, train).scaling
+                train, test = scaled(train, chosen), scaled(test, chosen)  # noqa: PLW2901
+            parts.append(self._measure_path(train, test, Cs, measure, executor))
         return np.concatenate(parts, axis=1)
 
     def _measure_path(

@@ -40,6 +40,7 @@ def compare(
     baseline: str | None = None,
     n_folds: int = 5,
     scaling: str = "auto",
+    transform: str = "none",
     fewest: bool = False,
     random_state: int = 0,
     out: str | os.PathLike[str] | None = None,
@@ -65,6 +66,8 @@ def compare(
     baseline : what the others are tested against; ranksvm where it is compared, or else the first
     scaling : of the features, fitted on each training part: "auto" leaves features in comparable ranges alone and
         standardises others; "none", "standard", "min-max", "max-abs" or "query"
+    transform : each feature through a monotone curve before that, fitted on each training part: "rank-gauss",
+        "signed-log", "auto" (rank-gauss where many features have long tails) or "none"
     fewest : choose the fewest features within one standard error of the best, rather than the best
     random_state : of the folds, and of rankers that draw
     out : a folder to keep results in: a comparison that was stopped goes on from there. None: in memory
@@ -86,7 +89,7 @@ def compare(
     >>> compare(data, {"svm": RankSVM(), "best feature": "single-feature"}, n_folds=3).recommended
     'svm'
     """
-    protocol = Protocol.of(measures, select, scaling, fewest, random_state)
+    protocol = Protocol.of(measures, select, scaling, fewest, random_state, transform)
     plan = planned(data, rankers, protocol, baseline=baseline, n_folds=n_folds, title=title, **reading)
     results = Results(out, plan)
     failures = results.run(n_processes, progress or _silent, executor)

@@ -16,8 +16,10 @@ import numpy as np
 
 from linrank._version import __version__
 from linrank.arrays import Vector
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import SCALINGS, scaled, scaling_named
+from linrank.dataset.scaling import SCALINGS, scaled
+from linrank.dataset.transform_choice import AskedTransform, choose_transform
 from linrank.errors import LinrankError
 from linrank.estimators.base import Ranker
 from linrank.estimators.conventions import ConvergenceWarning
@@ -47,16 +49,31 @@ class Protocol:
     scaling: str = "auto"
     fewest: bool = False
     seed: int = 0
+    transform: str = "none"
 
     def evaluated(self) -> tuple[str, ...]:
         """All measures there are values of, the one that selects among them."""
         return self.measures if self.select in self.measures else (*self.measures, self.select)
 
     @classmethod
-    def of(cls, measures: str | Sequence[str], select: str, scaling: str, fewest: bool, seed: int) -> Protocol:
+    def of(
+        cls, measures: str | Sequence[str], select: str, scaling: str, fewest: bool, seed: int, transform: str = "none"
+    ) -> Protocol:
         """The protocol whose measures are as a user writes them, in any spelling."""
         listed = parse_measures(measures if isinstance(measures, str) else " ".join(measures))
-        return cls(tuple(map(str, listed)), str(parse_measure(select)), scaling, fewest, seed)
+        AskedTransform.named(transform)
+        return cls(tuple(map(str, listed)), str(parse_measure(select)), scaling, fewest, seed, transform)
+
+    def record(self) -> dict[str, Any]:
+        """As JSON has it; without a transform as before there were any, so that what was compared then still counts."""
+        known = asdict(self)
+        if self.transform == "none":
+            del known["transform"]
+        return known
+
+    def choice(self, train: RankingDataset) -> Scaling | None:
+        """What the features of a training part go through, fitted on it."""
+        return choose_transform(self.transform, self.scaling, train).scaling
 
     @classmethod
     def from_record(cls, record: Checked) -> Protocol:
@@ -71,7 +88,12 @@ class Protocol:
         scaling, fewest = record.field("scaling").text(), record.field("fewest").flag()
         if scaling not in SCALINGS:
             record.field("scaling").refuse(f"is {scaling!r}, which is no scaling")
-        return cls(measures, select, scaling, fewest, record.field("seed").count())
+        transform = record.field("transform").text() if "transform" in record.value else "none"
+        try:
+            AskedTransform.named(transform)
+        except LinrankError as error:
+            record.field("transform").refuse(f"names no transform: {error}")
+        return cls(measures, select, scaling, fewest, record.field("seed").count(), transform)
 
 
 @dataclass(frozen=True)
@@ -94,7 +116,7 @@ class Job:
             "fold": self.fold.name,
             "parts": {name: part.record() for name, part in self.fold.parts().items()},
             "contender": self.contender.record(),
-            "protocol": as_plain(asdict(self.protocol)),
+            "protocol": as_plain(self.protocol.record()),
         }
 
     def key(self) -> str:
@@ -210,7 +232,7 @@ def run_job(job: Job) -> JobResult:
     with job.fold.vali.naming():
         check_measures([parse_measure(job.protocol.select)], vali)
     with job.fold.train.naming():
-        scaling = scaling_named(job.protocol.scaling, train)
+        scaling = job.protocol.choice(train)
     seen, watched = scaled(train, scaling), scaled(vali, scaling)
     with job.fold.train.naming():
         tried, passed_over = _search(job, seen, watched)

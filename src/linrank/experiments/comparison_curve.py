@@ -8,7 +8,7 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import scaled, scaling_named
+from linrank.dataset.scaling import scaled
 from linrank.estimators.catalogue import METHODS
 from linrank.experiments.compare import Comparison
 from linrank.experiments.curve import curve_content
@@ -36,8 +36,8 @@ class ComparedCurve:
         The mean of the same ranker with every feature, on the same queries.
     spreads : ndarray
         The standard deviation of each feature that a weight multiplies.
-    by_query : bool
-        Whether weights multiply features that were scaled within their query, and cannot be folded.
+    folds : bool
+        Whether weights are of features as they are; not of those that were transformed, or scaled within their query.
     is_share : bool
         Whether the steps were trained on a share of the queries, as there are very many documents.
     """
@@ -46,33 +46,33 @@ class ComparedCurve:
     chosen: FeatureStep
     all_features: float
     spreads: Vector
-    by_query: bool
+    folds: bool
     is_share: bool
 
 
 def compared_curve(comparison: Comparison) -> ComparedCurve:
     """Train a path on each fold's training part and on everything, and measure it on the test parts."""
     plan = comparison.results.plan
-    measure, scaling = parse_measure(plan.protocol.select), plan.protocol.scaling
-    by_query = scaling == "query"
+    measure, protocol = parse_measure(plan.protocol.select), plan.protocol
+    can_fold = protocol.scaling != "query" and protocol.transform == "none"
     pairs, dense = [], []
     for fold in plan.folds:
         parts = parts_as_compared(comparison.results, fold)
         train, test = _share(parts["train"]), parts["test"]
-        chosen = scaling_named(scaling, train)
-        pairs.append((scaled(train, chosen), scaled(test, chosen)) if by_query else (train, test))
+        chosen = protocol.choice(train)
+        pairs.append((train, test) if can_fold else (scaled(train, chosen), scaled(test, chosen)))
         # As the steps of the path are: RankSVM with C = 1 on the features it has.
         ranker = METHODS["ranksvm"].load()(C=1.0).fit(scaled(train, chosen))
         dense.append(measure.per_query(ranker.predict(scaled(test, chosen)), test))
     everything = whole_data(plan.folds)
     whole = _share(everything)
-    if by_query:
-        # What is scaled within its query has no weights for features as they are: the path is of the scaled ones.
-        whole = scaled(whole, scaling_named(scaling, whole))
-    path = feature_path(whole, None, cv=pairs, measure=measure, scaling="none" if by_query else scaling)
+    if not can_fold:
+        # There are no weights for features as they are: the path is of those that are scaled or transformed.
+        whole = scaled(whole, protocol.choice(whole))
+    path = feature_path(whole, None, cv=pairs, measure=measure, scaling=protocol.scaling if can_fold else "none")
     is_share = whole.n_queries < everything.n_queries
     mean = float(np.nanmean(np.concatenate(dense)))
-    return ComparedCurve(path, _nearest(path, comparison), mean, standard_deviations(whole), by_query, is_share)
+    return ComparedCurve(path, _nearest(path, comparison), mean, standard_deviations(whole), can_fold, is_share)
 
 
 def compared_curve_content(comparison: Comparison, curve: ComparedCurve) -> FeatureCurve:
@@ -85,7 +85,9 @@ def compared_curve_content(comparison: Comparison, curve: ComparedCurve) -> Feat
         point = RecommendedPoint(linear, size, mean, is_best_linear=linear != comparison.recommended)
     content = curve_content(curve.path, curve.chosen, spreads=curve.spreads, dense=curve.all_features)
     share = " A share of the queries trained them, as there are very many documents." if curve.is_share else ""
-    within = " Weights multiply features that are scaled within their query." if curve.by_query else ""
+    scaling = comparison.results.plan.protocol.scaling
+    how = "scaled within their query" if scaling == "query" else "transformed"
+    within = "" if curve.folds else f" Weights multiply features that are {how}."
     note = (
         "The curve is RankSVM with C = 1 on the features that an L1 penalty leaves, trained on the training parts and "
         f"measured on the test queries of the comparison, as the leaderboard is.{share}{within}"

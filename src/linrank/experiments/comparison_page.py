@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import scaled, scaling_named
+from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
 from linrank.experiments.compare import Comparison
 from linrank.experiments.comparison import JobResult
@@ -217,7 +217,7 @@ def _documents(
 ) -> list[QueryDocuments]:
     """A fold's test queries with their documents, features as the methods saw them."""
     fold = next(fold for fold in results.plan.folds if fold.name == a.fold)
-    scaling = scaling_named(results.plan.protocol.scaling, fold.train.load())
+    scaling = results.plan.protocol.choice(fold.train.load())
     features = scaled(data, scaling).features
     ours, theirs = (results.scores(result.method, a.fold) for result in (a, b))
     for name, scores in ((a.method, ours), (b.method, theirs)):

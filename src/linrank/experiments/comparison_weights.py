@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
-from linrank.dataset.applied_scaling import QueryScaling
+from linrank.dataset.applied_scaling import folds
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
@@ -27,11 +27,10 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
     """The weights of the recommended linear model, trained on all queries of `data`."""
     name = str(comparison.recommended_linear)
     model = comparison.recommended_model()
-    by_query = isinstance(model.scaling, QueryScaling)
     seen = scaled(data, model.scaling)
     spread = standard_deviations(seen)
     weights = model.weights * spread
-    raw = None if by_query else model.raw_weights()
+    raw = model.raw_weights() if folds(model.scaling) else None
     note = ""
     if comparison.recommended != name:
         note = (

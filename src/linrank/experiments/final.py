@@ -14,7 +14,7 @@ import numpy as np
 
 from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import scaled, scaling_named
+from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
 from linrank.experiments.comparison import fitted, linear_weights, made_for
 from linrank.experiments.contenders import as_plain, parameters_of
@@ -101,7 +101,7 @@ def train_on_everything(results: Results, method: str) -> Trained:
     plan = results.plan
     parts_as_compared(results, plan.folds[0])
     data = whole_data(plan.folds)
-    scaling = scaling_named(plan.protocol.scaling, data)
+    scaling = plan.protocol.choice(data)
     settings = final_settings(results, method)
     ranker = unfitted(results, method, settings)
     started = time.perf_counter()

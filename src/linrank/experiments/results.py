@@ -9,7 +9,7 @@ import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ class Plan:
             "schema_version": SCHEMA_VERSION,
             "title": self.title,
             "baseline": self.baseline,
-            "protocol": asdict(self.protocol),
+            "protocol": self.protocol.record(),
             "contenders": [{**contender.record(), "what": contender.what} for contender in self.contenders],
             "folds": [
                 {"name": fold.name, **{name: part.record() for name, part in fold.parts().items()}}
@@ -216,6 +216,8 @@ class Results:
     def scaling(self) -> str:
         """How features were scaled: what the protocol says, and what that came to where it leaves it to the data."""
         said = self.plan.protocol.scaling
+        if self.plan.protocol.transform != "none":
+            said = f"{said}, transform {self.plan.protocol.transform}"
         kinds = list(dict.fromkeys(result.scaling for result in self.of(self.plan.baseline)))
         return said if kinds == [said] else f"{said}: {' and '.join(kinds)}"
 

@@ -132,6 +132,12 @@ def weight_intervals(
         )
     data = X if isinstance(X, RankingDataset) else RankingDataset.from_arrays(X, y, qid=qid, group=group)
 
+    if getattr(ranker, "transforms", None) is not None:
+        raise LinrankError(
+            "weight_intervals compares weights of features as they are. Transform the data first, and pass a ranker "
+            "without transforms: linrank.dataset.scaling.scaled(data, ranker.transform_)."
+        )
+
     def weights_on(part: RankingDataset) -> Vector:
         trained = clone(ranker).fit(part)
         if not hasattr(trained, "coef_"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from linrank.errors import MissingDependencyError
+from linrank.errors import LinrankError, MissingDependencyError
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.linear_ranker import LinearRanker
 
@@ -55,6 +55,11 @@ def _add_product(scope: Any, operator: Any, container: Any) -> None:
     rows, scores = operator.inputs[0], operator.outputs[0]
     number = TensorProto.DOUBLE if isinstance(scores.type, DoubleTensorType) else TensorProto.FLOAT
     weights, numbers = (scope.get_unique_variable_name(name) for name in ("weights", "rows"))
+    if operator.raw_operator.transform_ is not None:
+        raise LinrankError(
+            f"{type(operator.raw_operator).__name__} has transforms, which no step of a pipeline has. Export it alone: "
+            "linrank.export(ranker, 'onnx')."
+        )
     coef = operator.raw_operator.coef_
     container.add_initializer(weights, number, [len(coef), 1], coef.tolist())
     # Whole numbers are no operands of a product with weights.

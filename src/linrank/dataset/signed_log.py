@@ -1,0 +1,102 @@
+"""Features through signed logarithms, which travel with a model as a scaling does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from linrank.arrays import Vector, float_rows
+from linrank.dataset.queries import Queries
+from linrank.errors import LinrankError
+from linrank.loaded import is_sparse
+from linrank.threads import side_by_side
+
+# What is computed in float64 at a time, so that float32 rows are not copied whole.
+_NUMBERS_AT_A_TIME = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class SignedLog:
+    """logged = (sign(x) ln(1 + |x| / unit) - shift) / scale, one of each a column.
+
+    A ranking depends on differences within a query only, so sparse features are not shifted: zeros stay zeros, and
+    every order stays the same.
+    """
+
+    unit: Vector
+    shift: Vector
+    scale: Vector
+    kind: Literal["signed-log"] = "signed-log"
+
+    def __post_init__(self) -> None:
+        sizes = {self.unit.shape, self.shift.shape, self.scale.shape}
+        positive = all(bool((numbers > 0).all()) for numbers in (self.unit, self.scale))
+        if len(sizes) != 1 or not positive or not np.isfinite([self.unit, self.shift, self.scale]).all():
+            raise LinrankError("a signed logarithm needs a positive unit, a shift and a positive scale a feature.")
+
+    @property
+    def n_features(self) -> int:
+        return len(self.unit)
+
+    def at(self, x: Any, feature: int) -> Vector:
+        """f_j of some values."""
+        logged = signed_log(np.asarray(x, dtype=np.float64), self.unit[feature])
+        scaled: Vector = (logged - self.shift[feature]) / self.scale[feature]
+        return scaled
+
+    def apply(self, X: Any, queries: Queries | None = None, n_threads: int | None = 1) -> Any:  # noqa: ARG002
+        """The logarithms, as a new array or CSR matrix of the same dtype; what is missing stays missing."""
+        self._check_width(int(X.shape[1]))
+        if is_sparse(X):
+            from linrank.dataset.features import SparseFeatures, as_features
+
+            features = as_features(X)
+            assert isinstance(features, SparseFeatures)
+            logged = signed_log(features.values.astype(np.float64), self.unit[features.columns])
+            logged /= self.scale[features.columns]
+            return replace(features, values=logged.astype(features.values.dtype)).to_csr()
+        rows = float_rows(X)
+        made = np.empty_like(rows)
+        step = max(1, _NUMBERS_AT_A_TIME // max(1, self.n_features))
+
+        def some(first: int) -> None:
+            logged = signed_log(rows[first : first + step].astype(np.float64), self.unit)
+            logged -= self.shift
+            logged /= self.scale
+            made[first : first + step] = logged
+
+        for _ in side_by_side(some, range(0, len(rows), step), n_threads):
+            pass
+        return made
+
+    def shown(self, feature: int) -> dict[str, Any]:
+        """The logarithm of a feature as plain numbers."""
+        return {name: float(getattr(self, name)[feature]) for name in ("unit", "shift", "scale")}
+
+    def fold(self, weights: Vector) -> Vector:
+        raise LinrankError(
+            f"{len(weights)} weights on signed logarithms of features cannot be folded into weights on raw features. "
+            "Train without a transform, or export to a target that computes logarithms."
+        )
+
+    def unfold(self, weights: Vector) -> Vector:
+        return self.fold(weights)
+
+    def scaled(self, shift: Vector, scale: Vector) -> SignedLog:
+        """(f_j - shift_j) / scale_j."""
+        return replace(self, shift=self.shift + shift * self.scale, scale=self.scale * scale)
+
+    def _check_width(self, width: int) -> None:
+        if width != self.n_features:
+            raise LinrankError(f"the logarithms were fitted on {self.n_features} features, but there are {width}.")
+
+
+def signed_log(values: Vector, unit: Any) -> Vector:
+    """sign(x) ln(1 + |x| / unit)."""
+    with np.errstate(over="ignore"):
+        # What is too far from 0 to be divided by its unit has a logarithm nevertheless.
+        sizes = np.minimum(np.abs(values) / unit, np.finfo(np.float64).max)
+    sizes = np.where(np.isnan(values), np.nan, sizes)
+    return np.copysign(np.log1p(sizes), values)

@@ -1,0 +1,90 @@
+"""What features go through before they have weights: a scaling, a transform or both, by the names that a user gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import numpy as np
+
+from linrank.dataset.applied_scaling import ColumnScaling, Scaling
+from linrank.dataset.feature_shapes import FeatureShapes
+from linrank.dataset.fitted_transforms import KNOTS, Transform, TransformKind, fit_transform
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import ScalingChoice, Through, choose_scaling, one_after_the_other
+from linrank.dataset.signed_log import SignedLog
+from linrank.dataset.skewness import skewed_features
+from linrank.errors import LinrankError
+
+TRANSFORMS = ("none", *get_args(TransformKind), "auto")
+"""What a user may ask for; "rank-gauss:128" has so many knots."""
+
+
+@dataclass(frozen=True)
+class AskedTransform:
+    """A transform by its name, and the knots of its curves."""
+
+    kind: str
+    knots: int = KNOTS
+
+    @classmethod
+    def named(cls, name: str | None) -> AskedTransform:
+        """What a name such as "signed-log" or "rank-gauss:32" asks for; refused where that is nothing."""
+        kind, colon, number = (name or "none").partition(":")
+        if kind not in TRANSFORMS or (colon and kind != "rank-gauss"):
+            raise LinrankError(f"unknown transform {name!r}; use one of {', '.join(TRANSFORMS)}, or rank-gauss:KNOTS.")
+        if colon and not (number.isascii() and number.isdigit() and 2 <= int(number[:6]) <= 10_000):
+            raise LinrankError(f"transform {name!r}: use from 2 to 10,000 knots, such as rank-gauss:{KNOTS}.")
+        return cls(kind, int(number) if colon else KNOTS)
+
+
+def choose_transform(
+    transform: str | None, scaling: str, dataset: RankingDataset, through: Through = one_after_the_other
+) -> ScalingChoice:
+    """Fit the transform and the scaling that are asked for to the training data, as one value; `through` reads it.
+
+    With transform "auto", features go through "rank-gauss" where many of them have long tails, and otherwise through
+    none. A scaling other than "auto" follows the transform, and is part of it.
+    """
+    asked = AskedTransform.named(transform)
+    kind, why = asked.kind, ""
+    if kind == "auto":
+        found = skewed_features(dataset, through)
+        kind, why = ("rank-gauss" if found.many else "none"), f"auto: {found}"
+    if kind == "none":
+        choice = choose_scaling(scaling, dataset, through)
+        return ScalingChoice(choice.scaling, _joined(choice.why, f"no transform, {why}" if why else ""))
+    if scaling == "query":
+        raise LinrankError(
+            f"scaling 'query' and transform {asked.kind!r} are both given: a transform is of all queries together. "
+            "Leave out one of them."
+        )
+    fitted = fit_transform(kind, dataset, through, knots=asked.knots, scaling=scaling)  # type: ignore[arg-type]
+    return ScalingChoice(fitted, _joined(_said(kind, asked, scaling, dataset.is_sparse), why))
+
+
+def after(scaling: Scaling | None, transform: Transform | None) -> Scaling | None:
+    """A scaling and then a transform as one, for a ranker that transforms features that were scaled before."""
+    if transform is None or scaling is None:
+        return scaling if transform is None else transform
+    if isinstance(scaling, ColumnScaling) and isinstance(transform, FeatureShapes):
+        columns = np.repeat(np.arange(transform.n_features), np.diff(transform.starts))
+        knots = transform.knots * scaling.scale[columns] + scaling.shift[columns]
+        return FeatureShapes.checked(transform.kind, knots, transform.values, transform.starts)
+    if isinstance(scaling, ColumnScaling) and isinstance(transform, SignedLog) and not scaling.shift.any():
+        return replace(transform, unit=transform.unit * scaling.scale)
+    raise LinrankError(
+        f"features were scaled ({scaling.kind}) before they went through {transform.kind}, and a model has no place "
+        "for both. Scale with 'none'."
+    )
+
+
+def _joined(*reasons: str) -> str:
+    return "; ".join(filter(None, reasons))
+
+
+def _said(kind: str, asked: AskedTransform, scaling: str, sparse: bool) -> str:
+    how = f"curves of {asked.knots} knots at most" if kind == "rank-gauss" else "in units of each feature's median size"
+    if scaling == "auto" and kind == "signed-log":
+        scaling = "max-abs" if sparse else "standard"
+    return f"{how}, then {scaling}" if scaling not in ("auto", "none") else how
