@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from linrank.estimators.rs_rank import RSRank
     from linrank.estimators.sampled_pair_sgd import SampledPairSGD
     from linrank.estimators.simple_rankers import FixedWeights, SingleFeature
+    from linrank.estimators.smooth_rank import SmoothRank
     from linrank.estimators.sparse_rank import SparseRank
     from linrank.estimators.tree_rankers import GradientBoostedTrees, RandomForest
     from linrank.estimators.without_validation import WithoutValidation
@@ -89,6 +90,7 @@ _HOMES = {
     "RegRankSVM": "estimators.reg_rank_svm",
     "SampledPairSGD": "estimators.sampled_pair_sgd",
     "SingleFeature": "estimators.simple_rankers",
+    "SmoothRank": "estimators.smooth_rank",
     "SparseRank": "estimators.sparse_rank",
     "WithoutValidation": "estimators.without_validation",
     "XENDCG": "estimators.xe_ndcg",
@@ -151,6 +153,7 @@ __all__ = [
     "RegRankSVM",
     "SampledPairSGD",
     "SingleFeature",
+    "SmoothRank",
     "SparseRank",
     "WithoutValidation",
     "XGBoostRanker",

@@ -28,6 +28,7 @@ from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.reg_rank_svm import RegRankSVM
 from linrank.estimators.rs_rank import RSRank
 from linrank.estimators.sampled_pair_sgd import SampledPairSGD
+from linrank.estimators.smooth_rank import SmoothRank
 from linrank.estimators.xe_ndcg import XENDCG
 from linrank.executors.local import Threads
 from linrank.measures import evaluate, parse_measures
@@ -80,6 +81,7 @@ def _use_training(data: RankingDataset, weights: Vector) -> None:
             XENDCG(max_iter=1),
             RankNet(max_iter=1),
             LambdaRank(max_iter=1),
+            SmoothRank(max_iter=4),
             PairwiseRidge(),
             EGDM(max_iter=2),
             FacRankSVM(max_iter=2),

@@ -18,6 +18,7 @@ from linrank.solvers import newton_cg
 IN_ORDER = {"minbatsrank", "minbatsrank-nonfea", "sampled-sgd", "random-forest", "lightgbm", "xgboost"}
 QUICKER = {
     "lambdarank": {"patience": None, "max_iter": 50},
+    "smoothrank": {"patience": None},
     "fenchelrank": {"tol": 0.1},
     "svr-absolute": {"tol": 1e-2},
     "gbt": {"n_trees": 3},

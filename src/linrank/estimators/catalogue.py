@@ -241,6 +241,13 @@ METHODS: dict[str, Method] = {
         grid={"C": (0.01, 0.1, 1.0, 10.0)},
         settings={"patience": 50, "tol": 1e-4},
     ),
+    "smoothrank": Method(
+        "smooth_rank",
+        "SmoothRank",
+        f"|w - w0|^2 / 2 + C * {LOSSES['smoothed_ndcg'].formula}",
+        grid={"C": _powers(-6, -3, 0, 3), "sigma": (0.1, 0.01)},
+        settings={"patience": 50},
+    ),
     "adarank": Method(
         "ada_rank",
         "AdaRank",

@@ -39,7 +39,7 @@ class RankSVM(PenalizedRanker):
     Minimises {formula}; or another `loss`. O(l log k) a pass for l documents with k labels. With `penalty="l1"` most
     weights may be exactly zero.
 
-    With `weighting="ndcg"` it solves a few such problems: first with equal queries, then, up to three times, with pairs
+    With `weighting="ndcg"` it solves a few such problems: first with equal queries, then, at most twice, with pairs
     weighed by the order that the last solution gives, until that no longer lowers the objective by 1e-3 of it; or, with
     an `eval_set`, until the `measure` on the last set no longer gains, and then the best is kept. Every round is solved
     exactly and certified: `objective_` and `gap_` are of the one that is kept, with its weights of pairs held.

@@ -13,10 +13,10 @@ from linrank.objective.list_losses import GainCrossEntropy
 class XENDCG(ListNet):
     """Linear XE-NDCG, trained exactly (Bruch, 2021).
 
-    Minimises {formula}. The paper draws the numbers g, one a document, anew at each step. The loss is linear in what they
-    make of the labels, so here their expectation is taken, in closed form but for two integrals a query: nothing is
-    drawn, and the minimum is that of the expected loss. It is convex, and Newton's method finds it. O(l) a pass for l
-    documents. With `penalty="l1"` most weights may be exactly zero.
+    Minimises {formula}. The paper draws the numbers g, one a document, anew at each step. The loss is linear in what
+    they make of the labels, so here their expectation is taken, in closed form but for two integrals a query: nothing
+    is drawn, and the minimum is that of the expected loss. It is convex, and Newton's method finds it. O(l) a pass for
+    l documents. With `penalty="l1"` most weights may be exactly zero.
 
     Labels below 0 count as 0. A query whose labels are all equal wants equal scores, as in ListNet.
 

@@ -62,6 +62,11 @@ LOSSES: dict[str, NamedLoss] = {
         "sum over pairs of |change of NDCG| * log(1 + exp(-w.(x_i - x_j)))",
         ranks=False,
     ),
+    "smoothed_ndcg": NamedLoss(
+        _of("smoothed_ndcg", "SmoothedNDCG"),
+        "sum over queries of 1 - NDCG of X w with softened ranks",
+        ranks=False,
+    ),
     "squared_epsilon_insensitive": NamedLoss(
         _of("pointwise_losses", "SquaredEpsilonInsensitive", epsilon=0.1),
         "sum over documents of max(0, |w.x_i - y_i| - 0.1)^2",

@@ -15,7 +15,7 @@ from linrank.objective.weighting import EqualQueries, Weighting
 from linrank.solvers.solution import Solution, Watch
 from linrank.solvers.solver import Solver
 
-MOST_ROUNDS = 3
+MOST_ROUNDS = 2
 """Rounds by the order of the last, after the one in which all pairs of a query weigh alike."""
 
 # Where a round lowers its objective by a smaller share, the order that it is weighed by is as good as its own.
