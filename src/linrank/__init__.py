@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from linrank.dataset.synthetic import make_ranking
     from linrank.errors import DataFormatError, LinrankError
     from linrank.estimators.ada_rank import AdaRank
+    from linrank.estimators.additive_ranker import AdditiveRanker
     from linrank.estimators.egdm import EGDM
     from linrank.estimators.fac_rank_svm import FacRankSVM
     from linrank.estimators.fenchel_rank import FenchelRank
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 # Each public name and the module it is loaded from on first use: importing linrank costs milliseconds.
 _HOMES = {
     "AdaRank": "estimators.ada_rank",
+    "AdditiveRanker": "estimators.additive_ranker",
     "Check": "checking.check",
     "Comparison": "experiments.compare",
     "DaskExecutor": "executors.dask",
@@ -123,6 +125,7 @@ __all__ = [
     "GDM",
     "XENDCG",
     "AdaRank",
+    "AdditiveRanker",
     "Check",
     "Comparison",
     "DaskExecutor",

@@ -125,15 +125,20 @@ class QueryBlock:
         )
 
 
-def cut_into_blocks(dataset: RankingDataset, block_bytes: int = BLOCK_BYTES) -> list[QueryBlock]:
+def cut_into_blocks(
+    dataset: RankingDataset, block_bytes: int = BLOCK_BYTES, features: Features | None = None
+) -> list[QueryBlock]:
     """Cut a dataset into blocks of at most `block_bytes` of features; a larger query is a block of its own.
 
     The blocks are views where each query's rows stand together already, and follow one another in grouped order. Data
-    that no method can train on is refused.
+    that no method can train on is refused. Other `features` of the same rows may stand in the place of the dataset's.
     """
     dataset.check_trainable()
-    features = dataset.grouped_features()
     queries = dataset.queries
+    if features is None:
+        features = dataset.grouped_features()
+    elif queries.order is not None:
+        features = features.take(queries.order)
     labels = for_kernels(queries.grouped(dataset.require_labels()))
     document_weights = None if dataset.document_weights is None else queries.grouped(dataset.document_weights)
     draws = draws_of(queries.ids)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets
 from linrank.compiled import kernel
+from linrank.dataset.binned_features import BinnedFeatures
 from linrank.dataset.features import DenseFeatures
 from linrank.dataset.query_blocks import QueryBlock
 
@@ -52,6 +54,8 @@ def variation_of(blocks: Iterable[QueryBlock], n_features: int, *, ties: bool) -
         features = block.features.in_memory()
         if isinstance(features, DenseFeatures):
             _mark_dense(features.values, *rows, room[0], found.varies, found.widely)
+        elif isinstance(features, BinnedFeatures):
+            _mark_binned(features, rows, found)
         else:
             parts = features.values, features.columns, features.starts
             _mark_sparse(*parts, *rows, stamp, *room, found.varies, found.widely)
@@ -59,6 +63,14 @@ def variation_of(blocks: Iterable[QueryBlock], n_features: int, *, ties: bool) -
         if found.widely.all():
             break
     return found
+
+
+def _mark_binned(features: BinnedFeatures, rows: Any, found: Variation) -> None:
+    """Columns of bins have mean 0 and are never far from it: those that vary do so widely."""
+    asked = np.flatnonzero(~found.varies)
+    varies, widely = np.zeros((2, len(asked)), dtype=np.bool_)
+    _mark_dense(features.to_dense(asked), *rows, np.empty(len(asked), dtype=np.int64), varies, widely)
+    found.varies[asked] = found.widely[asked] = varies
 
 
 @kernel

@@ -155,6 +155,12 @@ METHODS: dict[str, Method] = {
         variant=True,
         in_groups=False,
     ),
+    "additive": Method(
+        "additive_ranker",
+        "AdditiveRanker",
+        f"sum over features of (slope^2 + smoothing * bending) / 2 + C * {_SQUARED_HINGE}, w.x being a sum of curves",
+        grid={"C": _powers(*range(-14, 3, 4)), "smoothing": (1.0, 10.0, 100.0, "line")},
+    ),
     "sparserank": Method(
         "sparse_rank",
         "SparseRank",

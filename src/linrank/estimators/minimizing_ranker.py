@@ -19,6 +19,7 @@ from linrank.measures import parse_measure
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
 from linrank.objective.penalties import Penalty, WeightPenalty
+from linrank.objective.placement import PlacedData
 from linrank.objective.remote_data import place
 from linrank.showing import above_minimum
 from linrank.solvers.choice import first_that_can, solver_for
@@ -108,7 +109,11 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> Any:
         """What is minimised, on this data."""
-        return RankingObjective(self._loss(), self._penalty(), self._loss_weight(), place(dataset, executor))
+        return RankingObjective(self._loss(), self._penalty(), self._loss_weight(), self._placed(dataset, executor))
+
+    def _placed(self, dataset: RankingDataset, executor: Threads) -> PlacedData:
+        """The data where it is computed with."""
+        return place(dataset, executor)
 
     def _executor(self) -> Any:
         """Who computes, while it is entered."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.compiled import kernel, summing_kernel
+from linrank.dataset.binned_features import BinnedFeatures
 from linrank.dataset.features import DenseFeatures
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective.duality import Dual, QuadraticDual
@@ -104,8 +105,9 @@ class Centring:
     def hessian_diagonal(self) -> Vector:
         """The sum of c d_i (x_i - mean x) ** 2, feature by feature."""
         features = self.block.features
-        if isinstance(features, DenseFeatures):
-            rows = self.centred_rows(features.values, self.roots(), np.empty(features.values.shape))
+        if isinstance(features, DenseFeatures | BinnedFeatures):
+            values = features.to_dense()
+            rows = self.centred_rows(values, self.roots(), np.empty(values.shape))
             squares: Vector = np.einsum("ij,ij->j", rows, rows)
             return squares
         total = np.zeros(features.n_features)
