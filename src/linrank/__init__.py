@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.dataset.storage import open_dataset, save_dataset, verify_dataset
     from linrank.dataset.synthetic import make_ranking
+    from linrank.dataset.synthetic_shapes import make_shaped_ranking
     from linrank.errors import DataFormatError, LinrankError
     from linrank.estimators.ada_rank import AdaRank
     from linrank.estimators.additive_ranker import AdditiveRanker
@@ -106,6 +107,7 @@ _HOMES = {
     "import_model": "importing.import_model",
     "load": "model",
     "make_ranking": "dataset.synthetic",
+    "make_shaped_ranking": "dataset.synthetic_shapes",
     "open_dataset": "dataset.storage",
     "parse_measure": "measures",
     "parse_measures": "measures",
@@ -170,6 +172,7 @@ __all__ = [
     "import_model",
     "load",
     "make_ranking",
+    "make_shaped_ranking",
     "open_dataset",
     "parse_measure",
     "parse_measures",

@@ -65,7 +65,7 @@ def make_ranking(
     """
     _check_sizes(n_queries, documents_per_query, n_features, n_informative, correlation)
     rng = np.random.default_rng(random_state)
-    sizes = _sizes(rng, n_queries, documents_per_query)
+    sizes = sizes_of(rng, n_queries, documents_per_query)
     queries = Queries(np.arange(1, n_queries + 1).astype(str), offsets_from_sizes(sizes), None)
     weights = _weights(rng, n_features, (n_features + 1) // 2 if n_informative is None else n_informative)
     n_rows = queries.n_documents
@@ -77,7 +77,7 @@ def make_ranking(
     spread = float(utility.std()) or 1.0
     weights /= spread
     utility = utility / spread + noise * rng.standard_normal(n_rows)
-    data = RankingDataset(features, _labels(utility, levels), queries)
+    data = RankingDataset(features, labels_of(utility, levels), queries)
     return SyntheticRanking(data, weights)
 
 
@@ -96,7 +96,7 @@ def _check_sizes(
         raise LinrankError(f"n_informative={n_informative}; use from 0 to n_features={n_features}.")
 
 
-def _sizes(rng: np.random.Generator, n_queries: int, wanted: int | tuple[int, int]) -> Offsets:
+def sizes_of(rng: np.random.Generator, n_queries: int, wanted: int | tuple[int, int]) -> Offsets:
     if isinstance(wanted, int):
         return np.full(n_queries, wanted, dtype=np.int64)
     return rng.integers(wanted[0], wanted[1] + 1, size=n_queries)
@@ -142,7 +142,7 @@ def _sparse_rows(rng: np.random.Generator, n_rows: int, n_features: int, density
     return matrix
 
 
-def _labels(utility: Vector, levels: int | Sequence[float] | None) -> Vector:
+def labels_of(utility: Vector, levels: int | Sequence[float] | None) -> Vector:
     if levels is None:
         return utility
     shares = np.full(levels, 1.0 / levels) if isinstance(levels, int) else np.asarray(levels, dtype=np.float64)
