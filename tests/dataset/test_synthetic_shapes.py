@@ -23,7 +23,6 @@ def test_shares_are_those_asked_for_where_features_are_independent():
 
 
 def test_the_utility_is_a_sum_of_curves_of_the_raw_values_but_for_products():
-    """Of two documents that differ in one feature by nothing, none is due to it: the utility is a function of values."""
     made = make_shaped_ranking(1, 5000, 5, shares={"threshold": 1.0}, n_informative=1, correlation=0.0, noise=0.0)
     column = made.data.features[:, made.effects.index("threshold")]
     order = np.argsort(column, kind="stable")

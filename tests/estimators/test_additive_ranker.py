@@ -179,7 +179,7 @@ def test_wide_sparse_data_and_files_are_refused_with_the_remedy(tmp_path):
     with pytest.raises(LinrankError, match=r"has a code for zeros too, and would take \d+ GB. Use RankSVM"):
         AdditiveRanker(smoothing="line").fit(data)
     save_dataset(DATA, tmp_path / "d.linrank")
-    with pytest.raises(LinrankError, match="needs all of its data in memory. Load it: linrank.read"):
+    with pytest.raises(LinrankError, match=r"needs all of its data in memory. Load it: linrank.read"):
         AdditiveRanker().fit(tmp_path / "d.linrank")
     ranker = AdditiveRanker(0.02, smoothing=1.0).fit(DATA)
     np.testing.assert_array_equal(ranker.predict(tmp_path / "d.linrank"), ranker.predict(DATA))
@@ -200,7 +200,7 @@ def test_a_model_of_scaled_features_has_the_curves_of_raw_ones(kind):
     ranker = AdditiveRanker(0.02, smoothing=1.0).fit(scaled(DATA, scaling))
     model = ranker.to_model(scaling=scaling)
     np.testing.assert_allclose(model.predict(DATA), ranker.predict(scaled(DATA, scaling)), atol=1e-7)
-    with pytest.raises(LinrankError, match="are no curves of raw features. Train without it"):
+    with pytest.raises(LinrankError, match=r"are no curves of raw features. Train without it"):
         ranker.to_model(scaling=fit_scaling("query", DATA))
 
 

@@ -63,9 +63,9 @@ def make_shaped_ranking(
     ----------
     n_queries, n_features : sizes
     documents_per_query : a number, or (least, most) for sizes drawn evenly
-    shares : how much of the utility's variance within queries is of each kind; by default 0.3 of lines, 0.25 saturating,
-        0.2 of thresholds, 0.25 of u and none of products. What they are in the end, with features that are correlated,
-        is returned.
+    shares : how much of the utility's variance within queries is of each kind; by default 0.3 of lines, 0.25
+        saturating, 0.2 of thresholds, 0.25 of u and none of products. What they are in the end, with features that are
+        correlated, is returned.
     n_informative : features with an effect; by default half of them
     noise : standard deviation of the labels' noise, in that of the utility
     correlation : 0 for independent features, towards 1 for features that follow a few common factors
@@ -116,7 +116,8 @@ def _rows(
 
     def drawn(n_rows: int) -> NDArray[np.float64]:
         factors = rng.standard_normal((n_rows, n_factors)) @ loadings
-        return np.sqrt(correlation) * factors + np.sqrt(1.0 - correlation) * rng.standard_normal((n_rows, n_features))
+        own = rng.standard_normal((n_rows, n_features))
+        return np.asarray(np.sqrt(correlation) * factors + np.sqrt(1.0 - correlation) * own)
 
     of_queries, of_documents = drawn(queries.n_queries), drawn(queries.n_documents)
     latent = np.sqrt(_OF_QUERIES) * of_queries[queries.of_rows()] + np.sqrt(1.0 - _OF_QUERIES) * of_documents
