@@ -48,6 +48,7 @@ STAGES = [
     "exporting",
     "importing",
     "checking",
+    "fusing",
 ]
 TOP = ["warmup", "cli", "__init__", "__main__"]
 RANK = dict.fromkeys(FOUNDATION, 0) | {name: 1 + place for place, name in enumerate([*STAGES, *TOP])}

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from linrank.explaining import explain
     from linrank.exporting.export import Export, export
     from linrank.exporting.onnx_pipelines import register_onnx_converter
+    from linrank.fusing.fuse import fuse
+    from linrank.fusing.fusion import Fusion
     from linrank.importing.import_model import import_model
     from linrank.measures import evaluate, parse_measure, parse_measures
     from linrank.model import LinearModel, load
@@ -70,6 +72,7 @@ _HOMES = {
     "FacRankSVM": "estimators.fac_rank_svm",
     "FenchelRank": "estimators.fenchel_rank",
     "FixedWeights": "estimators.simple_rankers",
+    "Fusion": "fusing.fusion",
     "GDM": "estimators.gdm",
     "GradientBoostedTrees": "estimators.tree_rankers",
     "LambdaRank": "estimators.lambda_rank",
@@ -104,6 +107,7 @@ _HOMES = {
     "explain": "explaining",
     "export": "exporting.export",
     "feature_path": "experiments.feature_path",
+    "fuse": "fusing.fuse",
     "import_model": "importing.import_model",
     "load": "model",
     "make_ranking": "dataset.synthetic",
@@ -136,6 +140,7 @@ __all__ = [
     "FacRankSVM",
     "FenchelRank",
     "FixedWeights",
+    "Fusion",
     "GradientBoostedTrees",
     "LambdaRank",
     "LightGBMRanker",
@@ -169,6 +174,7 @@ __all__ = [
     "explain",
     "export",
     "feature_path",
+    "fuse",
     "import_model",
     "load",
     "make_ranking",

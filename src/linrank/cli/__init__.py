@@ -28,6 +28,7 @@ VERBS = {
     "predict": "score documents with a model",
     "export": "write a model as Solr, OpenSearch, Vespa, SQL, ONNX and others take it, with commands and tests",
     "import": "read a linear model of Solr, Elasticsearch, OpenSearch, RankLib or LIBLINEAR",
+    "fuse": "learn the weights of hybrid search under the engine's own rules, and write its configuration",
     "check": "say what changes if a new model goes live: quality with interval, movers, features; an exit code",
     "explain": "say why documents stand where a model puts them, feature by feature",
     "demo": "make sample data, train and compare rankers on it, and write the report",

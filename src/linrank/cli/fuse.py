@@ -1,0 +1,183 @@
+"""linrank fuse: the weights of hybrid search, learnt under the engine's own rules."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linrank.cli.console import console, dump_json, verb_parser
+from linrank.cli.outputs import PAGE, STANDARD, Kind, check_files
+from linrank.cli.settings_given import each_once, setting_given
+from linrank.errors import LinrankError
+from linrank.fusing.registry import ENGINES, REFUSED
+
+if TYPE_CHECKING:
+    from linrank.fusing.fusion import Fusion
+
+METHODS = ("auto", "pairwise", "ndcg", "search", "grid", "rrf", "rrf60", "equal")
+
+
+def parser() -> ArgumentParser:
+    width = max(map(len, ENGINES))
+    engines = "\n".join(f"  {name:<{width}}  {says}" for name, (_, _, says) in ENGINES.items())
+    made = verb_parser(
+        "fuse",
+        "Learn the weights of hybrid search from runs of its legs and judged queries, by the engine's own rules: each\n"
+        "leg normalised as the engine does, over the hits that come back, documents that a leg missed counted as\n"
+        "there, and weights within its bounds. Says whether they are worth deploying, by queries that were held out,\n"
+        "beside each leg alone, equal weights, reciprocal ranks and the grid; and writes what the engine is given.\n\n"
+        f"engines (linrank fuse --to ENGINE --settings says what can be set of one):\n{engines}",
+        "  linrank fuse qrels.txt bm25.run dense.run title.run --to opensearch --page fusion.html\n"
+        "  linrank fuse judged.csv bm25=runs/a.txt dense=runs/b.txt --to qdrant --signals products.csv\n"
+        "  linrank fuse qrels.txt hits.csv --to elasticsearch --set normaliser=l2_norm --depth 50\n"
+        "  linrank fuse qrels.txt bm25.run dense.run --to opensearch --method rrf   # reciprocal ranks, k chosen",
+    )
+    made.add_argument("qrels", nargs="?", help="judgements: TREC qrels, CSV (query, docid, rating), JSON or Parquet")
+    made.add_argument(
+        "runs",
+        nargs="*",
+        metavar="run",
+        help="a leg: a TREC run, a table (.csv, .parquet: query, document, score, and leg where it has several), or "
+        "saved responses (.jsonl); NAME=FILE names it",
+    )
+    made.add_argument("--to", default="opensearch", metavar="ENGINE", help="one of those above (opensearch)")
+    made.add_argument("--out", metavar="FILE", help="configuration to write, - for standard output (fusion.ENDING)")
+    made.add_argument("--page", metavar="HTML", help="one page to look at, without network (none)")
+    made.add_argument("--method", choices=METHODS, default="auto", help="how weights are learnt (auto)")
+    made.add_argument("--depth", type=int, default=100, metavar="N", help="hits of each leg that are fused (100)")
+    made.add_argument(
+        "--unjudged",
+        choices=("irrelevant", "left-out", "condensed"),
+        default="irrelevant",
+        help="what candidates that nobody judged are (irrelevant); left-out: not trained on; condensed: nor measured",
+    )
+    made.add_argument("--measure", default="ndcg@10", help="what decides (ndcg@10); linrank evaluate --help lists them")
+    made.add_argument("--signals", metavar="FILE", help="table of documents and numbers, such as popularity (none)")
+    made.add_argument("--by", metavar="COLUMN", help="weights for each class of queries, if they differ (none)")
+    made.add_argument("--queries", metavar="FILE", help="table of queries that has the column of --by")
+    made.add_argument("--cv", type=int, default=5, metavar="N", help="folds of whole queries (5)")
+    made.add_argument("--resamples", type=int, default=100, metavar="N", help="of queries, for intervals (100)")
+    made.add_argument("--seed", type=int, default=0, help="of folds and resamples (0)")
+    made.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the engine; several times"
+    )
+    made.add_argument("--settings", action="store_true", help="say what can be set of the engine, and end")
+    made.add_argument("--json", action="store_true", help="print what was found as one JSON object")
+    made.checks.append(_check)
+    return made
+
+
+def _check(arguments: Namespace) -> str | None:
+    if arguments.to not in ENGINES and arguments.to not in REFUSED:
+        return f"argument --to: there is no engine {arguments.to!r}; there are {', '.join(ENGINES)}"
+    if not arguments.settings and (arguments.qrels is None or not arguments.runs):
+        return "give judgements and at least one run: linrank fuse QRELS RUN…"
+    if (arguments.by is None) != (arguments.queries is None):
+        return "--by COLUMN and --queries FILE go together"
+    return None
+
+
+def run(arguments: Namespace) -> None:
+    from linrank.fusing.registry import engine_class, engine_named
+
+    class_ = engine_class(arguments.to)
+    known = {field.name: field for field in fields(class_)}
+    if arguments.settings:
+        says = inspect.cleandoc(class_.__doc__ or "")
+        defaults = ", ".join(f"{field.name}={field.default}" for field in known.values())
+        sys.stdout.write(f"{arguments.to}: {says}\n\nunless set: {defaults}\n")
+        return
+    engine = engine_named(arguments.to, **each_once(setting_given(text, known) for text in arguments.set))
+    runs = dict(_named(text) for text in arguments.runs)
+    out = arguments.out or f"fusion.{class_.ending}"
+    outputs: list[tuple[str | Path | None, Kind]] = [(out, _unchanged(out)), (arguments.page, PAGE)]
+    if out != STANDARD:
+        outputs.append((f"{out}.vectors.json", _VECTORS))
+    check_files(outputs, [arguments.qrels, *runs, arguments.signals, arguments.queries])
+    _fuse(arguments, engine, runs, out)
+
+
+def _fuse(arguments: Namespace, engine: Any, runs: dict[str, str], out: str) -> None:
+    from linrank.cli.streams import output_for_what_is_made
+    from linrank.fusing.fuse import fuse
+
+    made = fuse(
+        _legs(runs),
+        arguments.qrels,
+        engine,
+        method=arguments.method,
+        depth=arguments.depth,
+        unjudged=arguments.unjudged,
+        measure=arguments.measure,
+        signals=arguments.signals,
+        n_folds=arguments.cv,
+        n_resamples=arguments.resamples,
+        random_state=arguments.seed,
+    )
+    written: list[str] = []
+    if out == STANDARD:
+        output_for_what_is_made().write(made.configuration.content)
+    else:
+        written = made.save(out)
+    if arguments.page is not None:
+        made.page(arguments.page)
+    if arguments.json:
+        dump_json({**made.to_dict(), "files": written, "page": arguments.page, "commands": made.commands(out)})
+    else:
+        _show(made, out, written, arguments.page)
+
+
+def _show(made: Fusion, out: str, written: list[str], page: str | None) -> None:
+    print_ = console().print
+    print_(f"{made}\n")
+    if out != STANDARD:
+        print_(f"{out}: for {made.engine.title}; beside it {', '.join(file for file in written if file != out)}")
+        for file in set(made.files(out)) - set(written):
+            print_(f"{file}: is there already, and left as it is")
+    if page is not None:
+        print_(f"{page}: one page to look at")
+    commands = made.commands(out)
+    if commands:
+        print_(f"\n{commands}")
+
+
+def _named(text: str) -> tuple[str, str]:
+    """FILE and the name it is given, "" where it has its own: NAME=FILE, where no file is called so."""
+    name, equals, file = text.partition("=")
+    if equals and name and file and not Path(text).exists():
+        return file, name
+    return text, ""
+
+
+def _legs(runs: dict[str, str]) -> Any:
+    """Files that read_legs names itself where none is named, else by name."""
+    if not any(runs.values()):
+        return list(runs)
+    if not all(runs.values()):
+        unnamed = next(file for file, name in runs.items() if not name)
+        raise LinrankError(f"{unnamed}: some runs have a name and this one has none. Name all of them: NAME=FILE.")
+    if len(set(runs.values())) < len(runs):
+        raise LinrankError("two runs have the same name. Name them apart: NAME=FILE.")
+    return {name: file for file, name in runs.items()}
+
+
+_VECTORS = Kind("test vectors of linrank's", lambda start, _: b'"linrank-vectors"' in start[:200])
+
+
+def _unchanged(out: str) -> Kind:
+    """A configuration that its test vectors say is as it was written: nothing of the user's is in it."""
+
+    def is_one(*_: bytes) -> bool:
+        try:
+            recorded = json.loads(Path(f"{out}.vectors.json").read_text(encoding="utf-8"))["file_sha256"]
+            return bool(recorded == hashlib.sha256(Path(out).read_bytes()).hexdigest())
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return False
+
+    return Kind("as linrank fuse wrote it", is_one)

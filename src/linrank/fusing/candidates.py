@@ -1,0 +1,199 @@
+"""Candidates: the documents that an engine fuses, for each query the union of what its legs bring at a depth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Indices, Offsets, Vector, offsets_from_sizes
+from linrank.dataset.queries import Queries
+from linrank.errors import LinrankError
+from linrank.fusing.candidate_kernels import number_rows
+from linrank.threads import number_of_threads
+
+# Hits that one thread numbers at a time; which queries those are does not depend on the threads.
+_HITS_AT_A_TIME = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """The hits of one retriever: query q has `starts[q]:starts[q + 1]`, the highest score first.
+
+    Attributes
+    ----------
+    name : what it is called
+    starts : where each query's hits start
+    documents : the number of each hit's document
+    scores : as the retriever gave them
+    """
+
+    name: str
+    starts: Offsets
+    documents: Indices
+    scores: Vector
+
+    @classmethod
+    def of(cls, name: str, queries: Any, documents: Any, scores: Any, n_queries: int) -> Leg:
+        """From one query, document and score a hit, in any order; hits of equal scores keep theirs."""
+        of_query = np.asarray(queries, dtype=np.int64)
+        which = np.asarray(documents, dtype=np.int32)
+        values = np.asarray(scores, dtype=np.float64)
+        if not np.isfinite(values).all():
+            hit = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise LinrankError(f"leg {name!r}: the score of hit {hit} is {values[hit]}; scores are finite numbers.")
+        falls = (of_query[1:] > of_query[:-1]) | ((of_query[1:] == of_query[:-1]) & (values[1:] <= values[:-1]))
+        if not falls.all():
+            order = np.lexsort((-values, of_query))
+            of_query, which, values = of_query[order], which[order], values[order]
+        return cls(name, offsets_from_sizes(np.bincount(of_query, minlength=n_queries)), which, values)
+
+    def cut(self, depth: int) -> Leg:
+        """The first `depth` hits of each query."""
+        sizes = np.diff(self.starts)
+        if sizes.max(initial=0) <= depth:
+            return self
+        places = np.arange(len(self.scores)) - np.repeat(self.starts[:-1], sizes)
+        kept = places < depth
+        starts = offsets_from_sizes(np.minimum(sizes, depth))
+        return Leg(self.name, starts, self.documents[kept], self.scores[kept])
+
+    def take(self, queries: Offsets) -> Leg:
+        """The hits of some queries."""
+        sizes = np.diff(self.starts)[queries]
+        starts = offsets_from_sizes(sizes)
+        hits = np.arange(starts[-1]) + np.repeat(self.starts[queries] - starts[:-1], sizes)
+        return Leg(self.name, starts, self.documents[hits], self.scores[hits])
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """One row a query's document that any leg brings, each query's rows together, by document.
+
+    Attributes
+    ----------
+    legs : what they bring, at most `depth` hits a query
+    query_ids, document_ids : by number
+    starts : query q has the rows `starts[q]:starts[q + 1]`
+    documents : the number of each row's document
+    rows : for each leg, the row of each of its hits
+    depth : how many hits a leg brings, at most
+    signals : numbers that documents have whatever the query: a column each, by name, one number a document
+    """
+
+    legs: tuple[Leg, ...]
+    query_ids: Sequence[str]
+    document_ids: Sequence[str]
+    starts: Offsets
+    documents: Indices
+    rows: tuple[Offsets, ...]
+    depth: int
+    signals: Mapping[str, Vector]
+
+    @classmethod
+    def of(
+        cls,
+        legs: Sequence[Leg],
+        query_ids: Sequence[str],
+        document_ids: Sequence[str],
+        depth: int,
+        signals: Mapping[str, Vector] | None = None,
+    ) -> Candidates:
+        """The union of the legs' first `depth` hits, query by query."""
+        if depth < 1:
+            raise LinrankError(f"depth={depth}; a leg brings at least one hit. Use 100, or what the engine fetches.")
+        cut = tuple(leg.cut(depth) for leg in legs)
+        starts, documents, rows = _union(cut, len(query_ids), len(document_ids))
+        return cls(cut, query_ids, document_ids, starts, documents, rows, depth, dict(signals or {}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the legs, then of the signals."""
+        return (*self.leg_names, *self.signals)
+
+    @property
+    def leg_names(self) -> tuple[str, ...]:
+        return tuple(leg.name for leg in self.legs)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def n_queries(self) -> int:
+        return len(self.query_ids)
+
+    @property
+    def queries(self) -> Queries:
+        ids = np.empty(self.n_queries, dtype=object)
+        ids[:] = list(self.query_ids)
+        return Queries(ids, self.starts, None)
+
+    def take(self, queries: Offsets) -> Candidates:
+        """Those of some queries, in the order given."""
+        ids = [self.query_ids[query] for query in queries.tolist()]
+        return Candidates.of([leg.take(queries) for leg in self.legs], ids, self.document_ids, self.depth, self.signals)
+
+    def without(self, leg: int) -> Candidates:
+        """As if one of the legs were not asked: what it alone brings is no candidate."""
+        legs = [other for place, other in enumerate(self.legs) if place != leg]
+        return Candidates.of(legs, self.query_ids, self.document_ids, self.depth, self.signals)
+
+    def ranks(self) -> NDArray[np.int32]:
+        """The place of each row's document in each leg, from 1 on; 0 where the leg did not bring it."""
+        made = np.zeros((self.n_rows, len(self.legs)), dtype=np.int32)
+        for column, (leg, rows) in enumerate(zip(self.legs, self.rows, strict=True)):
+            sizes = np.diff(leg.starts)
+            made[rows, column] = np.arange(1, len(leg.scores) + 1) - np.repeat(leg.starts[:-1], sizes)
+        return made
+
+    def with_signals(self, signals: Mapping[str, Vector]) -> Candidates:
+        return replace(self, signals=dict(signals))
+
+
+def _union(legs: Sequence[Leg], n_queries: int, n_documents: int) -> tuple[Offsets, Indices, tuple[Offsets, ...]]:
+    """Where each query's rows start, the document of each row, and the row of each hit of each leg."""
+    ends = np.sum([leg.starts[1:] for leg in legs], axis=0)
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1] if n_queries else 0, _HITS_AT_A_TIME), side="right")
+    bounds = np.unique(np.append(cuts, n_queries))
+    bounds = bounds if len(bounds) and bounds[0] == 0 else np.append(0, bounds)
+
+    def number(first: int, last: int) -> tuple[Offsets, Indices, Indices]:
+        starts = np.array([leg.starts[first : last + 1] - leg.starts[first] for leg in legs])
+        sizes = starts[:, -1]
+        hits = [leg.documents[leg.starts[first] : leg.starts[last]] for leg in legs]
+        rows = np.empty(int(sizes.sum()), dtype=np.int32)
+        found = np.empty(int(sizes.sum()), dtype=np.int32)
+        row_starts = np.zeros(last - first + 1, dtype=np.int64)
+        slots = np.full(n_documents, -1, dtype=np.int32)
+        documents = np.concatenate(hits) if hits else np.zeros(0, dtype=np.int32)
+        brought_by = np.empty(len(rows), dtype=np.int16)
+        twice = number_rows(starts, offsets_from_sizes(sizes), documents, slots, brought_by, rows, found, row_starts)
+        if twice >= 0:
+            leg = int(np.searchsorted(np.cumsum(sizes), twice, side="right"))
+            raise LinrankError(
+                f"leg {legs[leg].name!r} brings document number {int(documents[twice])} twice for a query; each is "
+                "brought once. Drop one of its hits."
+            )
+        return row_starts, found[: row_starts[-1]].copy(), rows
+
+    ranges = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+    with ThreadPoolExecutor(max(1, min(number_of_threads(None), len(ranges)))) as pool:
+        parts = list(pool.map(lambda bounds: number(*bounds), ranges))
+    row_starts, before = [np.zeros(1, dtype=np.int64)], 0
+    rows_of_legs: list[list[Offsets]] = [[] for _ in legs]
+    for (first, last), (starts, _, rows) in zip(ranges, parts, strict=True):
+        row_starts.append(starts[1:] + before)
+        place = 0
+        for leg, rows_of_leg in zip(legs, rows_of_legs, strict=True):
+            size = int(leg.starts[last] - leg.starts[first])
+            rows_of_leg.append(rows[place : place + size].astype(np.int64) + before)
+            place += size
+        before += int(starts[-1])
+    documents = np.concatenate([found for _, found, _ in parts]) if parts else np.zeros(0, dtype=np.int32)
+    none = [np.zeros(0, dtype=np.int64)]
+    return np.concatenate(row_starts), documents, tuple(np.concatenate(rows or none) for rows in rows_of_legs)

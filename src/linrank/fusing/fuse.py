@@ -1,0 +1,240 @@
+"""fuse: from runs and judgements to weights that an engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.dataset.queries import check_folds
+from linrank.errors import LinrankError
+from linrank.fusing.candidates import Candidates
+from linrank.fusing.columns import columns_of
+from linrank.fusing.engine import FusionEngine
+from linrank.fusing.enough import learning_curve, smallest_gain, to_judge
+from linrank.fusing.evaluation import drawn_weights, leg_weights, standings
+from linrank.fusing.fusers import Fuser, WeightedLegs
+from linrank.fusing.fusion import Facts, Fusion, deployed_as, fused_runs
+from linrank.fusing.legs import Legs, read_legs
+from linrank.fusing.methods import Chosen, Fixed, Method, TrainedWeights, methods_for
+from linrank.fusing.problem import UNJUDGED, FusionProblem, JudgedDocuments
+from linrank.fusing.registry import engine_named
+from linrank.fusing.verdict import verdict
+from linrank.measures import parse_measures
+from linrank.reading.logs.judgments import read_judgments
+
+_DOCUMENT = ("document", "docid", "doc_id", "document_id", "doc", "id")
+# Beyond, orders of all candidates are not gone through by the hundred: no grid and no search.
+_MOST_ROWS = 2_000_000
+_TO_JUDGE = 5
+
+
+def fuse(
+    runs: Any,
+    qrels: Any,
+    engine: str | FusionEngine = "opensearch",
+    *,
+    method: str = "auto",
+    depth: int = 100,
+    unjudged: str = "irrelevant",
+    measure: Any = "ndcg@10",
+    signals: Any = None,
+    n_folds: int = 5,
+    n_resamples: int = 100,
+    random_state: int = 0,
+    **settings: Any,
+) -> Fusion:
+    """The weights of hybrid search, learnt under the engine's own rules, with what they are worth.
+
+    Parameters
+    ----------
+    runs : mapping from names to legs, a list of files, or one table
+        A leg is a TREC run, a table of query, document and score, saved responses of an engine (JSON lines), or
+        {query: {document: score}}. One table for all legs has a column `leg`.
+    qrels : judgements: TREC qrels, Quepid's CSV, a table, or {query: {document: label}}
+    engine : "opensearch", "elasticsearch", "qdrant", "milvus", "weaviate", "sql", "vespa", or such an engine as a value
+    method : "auto", "pairwise", "ndcg", "search", "grid", "rrf", "equal" …
+        "auto" is "pairwise", unless "ndcg" or "search" is better on held-out queries by more than a standard error.
+    depth : how many hits of each leg are fused; what the engine fetches
+    unjudged : "irrelevant", "left-out" (not trained on) or "condensed" (nor measured)
+        What is done with candidates that nobody judged.
+    measure : what decides, such as "ndcg@10"
+    signals : a table with a column of documents and further ones of numbers, such as popularity; for engines that
+        can add them
+    n_folds : of whole queries; what is measured was learnt of the other folds
+    n_resamples : of the queries, for the weights' intervals
+    random_state : of folds and resamples; the same gives the same
+    **settings : of the engine, such as `normaliser="l2"` or `index="shop"`
+
+    Returns
+    -------
+    Fusion
+        With `weight_of`, `verdict`, `standings`, `configuration`; prints as text. What the engine cannot do is refused.
+    """
+    if not isinstance(engine, str) and settings:
+        raise LinrankError(f"{', '.join(settings)}: set it where the engine is made, {type(engine).__name__}(…).")
+    target = engine_named(engine, **settings) if isinstance(engine, str) else engine
+    (decides,) = parse_measures(measure)
+    legs = read_legs(runs)
+    judgments = read_judgments(qrels)
+    values, said = _signals(signals, legs)
+    every = Candidates.of(legs.legs, legs.query_ids, legs.document_ids, depth, values)
+    judged, rest, also = _split(every, judgments.labels)
+    check_folds(str(n_folds), n_folds, judged.n_queries)
+    documents = JudgedDocuments.of(judgments.labels, judged.query_ids, judged.document_ids)
+    problem = FusionProblem.of(target, judged, documents, decides, unjudged)
+    return _learnt(problem, rest, method, n_folds, n_resamples, random_state, (*said, *also))
+
+
+def _learnt(
+    problem: FusionProblem,
+    rest: Candidates,
+    method: str,
+    n_folds: int,
+    n_resamples: int,
+    seed: int,
+    said: tuple[str, ...],
+) -> Fusion:
+    engine, candidates = problem.engine, problem.candidates
+    quick = candidates.n_rows > _MOST_ROWS
+    methods = methods_for(problem, quick=quick)
+    if method not in methods:
+        raise LinrankError(f"there is no method {method!r}; there are {', '.join(methods)}.")
+    ones = np.ones(problem.n_queries)
+    asked = methods[method]
+    used = asked.chosen(problem, ones) if isinstance(asked, Chosen) else asked
+    fuser = used.learn(problem, ones)
+    reason = engine.refuses_fuser(fuser)
+    if reason is not None:
+        raise LinrankError(reason)
+    compared = standings(problem, methods, method, n_folds, seed)
+    simple = tuple(name for name, each in methods.items() if isinstance(each, Fixed) or name == "rrf")
+    decided = verdict(compared, method, simple, str(problem.measure))
+    by_name = {standing.method: standing.per_query for standing in compared}
+    rival = by_name.get(decided.rival, by_name[method])
+    drawn: Sequence[Vector] = ()
+    if isinstance(fuser, WeightedLegs) and used.learns:
+        drawn = drawn_weights(problem, used, fuser, n_resamples, seed)
+    deployed = deployed_as(engine, candidates, fuser)
+    facts = _facts(problem, fuser, n_folds, seed)
+    configuration = engine.write(deployed)
+    idle = [name for name in candidates.names if name not in (*deployed.legs, *deployed.signals)]
+    notes = (
+        UNJUDGED[problem.unjudged],
+        f"legs are normalised by {engine.normaliser_name}: {engine.rule(0).says}",
+        *(("too many candidates for the grid and the search, which are left out",) if quick else ()),
+        *((f"{', '.join(idle)} weigh nothing and are left out of the configuration",) if idle else ()),
+        *said,
+        *configuration.notes,
+    )
+    return Fusion(
+        engine,
+        problem.measure,
+        method,
+        used.name,
+        fuser,
+        leg_weights(problem, used, fuser, drawn, n_folds, seed) if isinstance(fuser, WeightedLegs) else (),
+        compared,
+        decided,
+        _curve(problem, used, fuser, n_folds, seed),
+        smallest_gain(by_name[method] - rival),
+        to_judge(problem, rest, engine, drawn, np.array(fuser.weights), _TO_JUDGE)
+        if isinstance(fuser, WeightedLegs)
+        else (),
+        None,
+        facts,
+        notes,
+        deployed,
+        configuration,
+        _vectors(engine, fuser, facts, candidates),
+    )
+
+
+def _curve(problem: FusionProblem, method: Method, fuser: Fuser, n_folds: int, seed: int) -> Any:
+    if not method.learns:
+        return ()
+    return learning_curve(problem, method, fuser if isinstance(fuser, TrainedWeights) else None, n_folds, seed)
+
+
+def _signals(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ...]]:
+    """Each signal as one number a document, 0 where the table has none; and what to say of that."""
+    if table is None:
+        return {}, ()
+    columns = columns_of(table)
+    ids, key = columns.ids(_DOCUMENT), columns.find(_DOCUMENT)
+    place = {name: number for number, name in enumerate(legs.document_ids)}
+    rows = np.array([place.get(str(name), -1) for name in ids.tolist()], dtype=np.int64)
+    made = {}
+    for name in columns.names:
+        if name == key:
+            continue
+        if name in [leg.name for leg in legs.legs]:
+            raise LinrankError(f"{columns.source}: {name!r} is a signal and a leg. Name one of them otherwise.")
+        values = np.zeros(len(legs.document_ids))
+        values[rows[rows >= 0]] = columns.numbers((name.lower(),))[rows >= 0]
+        made[name] = values
+    lacking = len(legs.document_ids) - len(np.unique(rows[rows >= 0]))
+    return made, ((f"{lacking:,} documents have no signals: they count as 0",) if lacking else ())
+
+
+def _split(every: Candidates, labels: Mapping[str, Any]) -> tuple[Candidates, Candidates, tuple[str, ...]]:
+    """The candidates of judged queries, those of others, and what to say of queries that are left out."""
+    there = np.diff(every.starts) > 0
+    is_judged = np.array([query in labels for query in every.query_ids], dtype=bool)
+    if not (is_judged & there).any():
+        raise LinrankError(
+            f"none of the runs' {every.n_queries} queries is judged. Use runs and judgements of the same queries."
+        )
+    said = []
+    known = set(every.query_ids)
+    lost = [query for query in labels if query not in known]
+    if lost:
+        said.append(f"{len(lost):,} judged queries are in no run and are left out, such as {lost[0]!r}")
+    n_rest = int((there & ~is_judged).sum())
+    if n_rest:
+        said.append(f"{n_rest:,} queries of the runs are not judged: nothing is learnt from them")
+    chosen = (np.flatnonzero(is_judged & there), np.flatnonzero(~is_judged & there))
+    judged, rest = (every.take(queries) for queries in chosen)
+    return judged, rest, tuple(said)
+
+
+def _facts(problem: FusionProblem, fuser: Fuser, n_folds: int, seed: int) -> Facts:
+    candidates = problem.candidates
+    known = ~np.isnan(problem.labels)
+    scores = fuser.scores(problem)
+    order = candidates.queries.best_first(scores)
+    places = np.arange(len(order)) - np.repeat(candidates.starts[:-1], np.diff(candidates.starts))
+    return Facts(
+        problem.n_queries,
+        candidates.n_rows,
+        int(known.sum()),
+        float(known[order][places < 10].mean()),
+        candidates.leg_names,
+        tuple(candidates.signals),
+        candidates.depth,
+        problem.unjudged,
+        n_folds,
+        seed,
+    )
+
+
+def _vectors(engine: FusionEngine, fuser: Fuser, facts: Facts, candidates: Candidates) -> dict[str, Any]:
+    """A query's first hits, and the order and scores that the engine must give them."""
+    query = int(np.argmax(np.diff(candidates.starts)))
+    legs = {}
+    for leg in candidates.legs:
+        hits = slice(int(leg.starts[query]), min(int(leg.starts[query]) + 5, int(leg.starts[query + 1])))
+        documents = [candidates.document_ids[number] for number in leg.documents[hits].tolist()]
+        # Numbers that float32 holds exactly.
+        scores = leg.scores[hits].astype(np.float32).astype(np.float64).tolist()
+        legs[leg.name] = dict(zip(documents, scores, strict=True))
+    names = {name for hits in legs.values() for name in hits}
+    place = {name: number for number, name in enumerate(candidates.document_ids) if name in names}
+    signals = {
+        signal: {name: float(values[number]) for name, number in place.items()}
+        for signal, values in candidates.signals.items()
+    }
+    fused = fused_runs(engine, fuser, facts, {name: {"query": hits} for name, hits in legs.items()}, signals)
+    return {"target": engine.name, "fused_by": fuser.says, "hits": legs, "signals": signals, "fused": fused["query"]}

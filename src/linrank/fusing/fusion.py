@@ -1,0 +1,287 @@
+"""Fusion: weights for an engine, how good they are, and what the engine is given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from linrank.errors import LinrankError
+from linrank.exporting.export import vectors_path
+from linrank.files import replacing
+from linrank.fusing.candidates import Candidates
+from linrank.fusing.engine import Configuration, Deployed, FusionEngine
+from linrank.fusing.enough import CurvePoint, ToJudge
+from linrank.fusing.evaluation import LegWeight, Standing
+from linrank.fusing.fusers import Fuser, WeightedLegs
+from linrank.fusing.legs import read_legs
+from linrank.fusing.query_classes import ByClass
+from linrank.fusing.verdict import Verdict
+from linrank.measures import Measure
+from linrank.showing import Rows, text_table
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was learnt from.
+
+    Attributes
+    ----------
+    queries, candidates, judged : how many judged queries, their candidates, and how many of those somebody judged
+    judged_at_top : the share of the first ten of the fused order that somebody judged
+    legs, signals : their names
+    depth : how many hits a leg brings, at most
+    unjudged : what was done with documents that nobody judged
+    folds, seed : how queries were held out
+    """
+
+    queries: int
+    candidates: int
+    judged: int
+    judged_at_top: float
+    legs: tuple[str, ...]
+    signals: tuple[str, ...]
+    depth: int
+    unjudged: str
+    folds: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fusion:
+    """Weights of hybrid search, learnt under an engine's own rules.
+
+    Attributes
+    ----------
+    engine : whose rules
+    measure : what decides
+    method : that was asked for, and `used`, the one it came to
+    fuser : how legs are fused
+    weights : one a leg and signal, with intervals; empty where ranks are fused
+    standings : every method on held-out queries, the best first
+    verdict : whether it is worth deploying
+    curve : the measure on held-out queries against the number of judged ones; empty where nothing is learnt
+    smallest_gain : that these many queries find, 4 times of 5, against the rival
+    to_judge : what to judge next
+    by_class : weights for classes of queries, where they were asked for
+    facts, notes : what it was learnt from, and what was assumed
+    configuration : what the engine is given
+    """
+
+    engine: FusionEngine
+    measure: Measure
+    method: str
+    used: str
+    fuser: Fuser
+    weights: tuple[LegWeight, ...]
+    standings: tuple[Standing, ...]
+    verdict: Verdict
+    curve: tuple[CurvePoint, ...]
+    smallest_gain: float
+    to_judge: tuple[ToJudge, ...]
+    by_class: ByClass | None
+    facts: Facts
+    notes: tuple[str, ...]
+    deployed: Deployed
+    configuration: Configuration
+    vectors: Mapping[str, Any]
+
+    @property
+    def weight_of(self) -> dict[str, float]:
+        """The weights by the names of legs and signals; empty where ranks are fused."""
+        return {weight.name: weight.weight for weight in self.weights}
+
+    def standing(self, method: str) -> Standing:
+        """One of the methods on held-out queries."""
+        for standing in self.standings:
+            if standing.method == method:
+                return standing
+        raise LinrankError(f"there is no method {method!r}; there are {', '.join(s.method for s in self.standings)}.")
+
+    def rank(self, runs: Any, signals: Mapping[str, Mapping[str, float]] | None = None) -> dict[str, dict[str, float]]:
+        """{query: {document: fused score}} of other runs of the same legs, the highest score first.
+
+        Parameters
+        ----------
+        runs : as for `fuse`; legs are found by name
+        signals : {signal: {document: number}}, where there are any
+        """
+        return fused_runs(self.engine, self.fuser, self.facts, runs, signals)
+
+    def save(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write what the engine is given, with what goes beside it and test vectors; return the files.
+
+        What goes beside it is for the user to fill in, and is left as it is where it is there already.
+        """
+        files = self.files(path)
+        digest = hashlib.sha256(self.configuration.content.encode()).hexdigest()
+        vectors = {"format": "linrank-vectors", "schema_version": 1, "file_sha256": digest, **self.vectors}
+        beside = self.configuration.beside.values()
+        contents = [json.dumps(vectors, indent=1, ensure_ascii=False) + "\n", *beside, self.configuration.content]
+        written = {
+            file: content
+            for place, (file, content) in enumerate(zip(files, contents, strict=True))
+            if place in (0, len(files) - 1) or not os.path.exists(file)  # noqa: PTH110 - a path of either kind
+        }
+        with ExitStack() as stack:
+            for file, content in written.items():
+                stack.enter_context(replacing(file)).write(content)
+        return list(written)
+
+    def files(self, path: str | os.PathLike[str]) -> list[str]:
+        """The files that `save` writes: test vectors, what goes beside, and the file itself."""
+        name = os.fspath(path)
+        return [str(vectors_path(name)), *(name + ending for ending in self.configuration.beside), name]
+
+    def commands(self, path: str | os.PathLike[str]) -> str:
+        """What to type to install the file and to use it."""
+        return self.engine.commands(self.deployed, os.fspath(path))
+
+    def page(self, path: str | os.PathLike[str]) -> None:
+        """Write one HTML page that needs no network: whether it is worth deploying, and why."""
+        from linrank.fusing.page import render
+
+        page = render(self)
+        with replacing(path) as file:
+            file.write(page)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, texts and numbers, for JSON."""
+        return {
+            "engine": self.engine.name,
+            "normaliser": self.engine.normaliser_name,
+            "measure": str(self.measure),
+            "method": self.method,
+            "used": self.used,
+            "fused_by": self.fuser.says,
+            "weights": [asdict(weight) | {"can_go": weight.can_go} for weight in self.weights],
+            "verdict": asdict(self.verdict),
+            "methods": [
+                {
+                    "method": standing.method,
+                    "says": standing.says,
+                    "fused_by": standing.fuser.says,
+                    "mean": standing.mean,
+                    "interval": list(standing.interval),
+                    "gain": standing.gain,
+                    "gain_interval": list(standing.gain_interval),
+                    "p_value": None if np.isnan(standing.p_value) else standing.p_value,
+                }
+                for standing in self.standings
+            ],
+            "curve": [asdict(point) for point in self.curve],
+            "smallest_gain": self.smallest_gain if np.isfinite(self.smallest_gain) else None,
+            "to_judge": [asdict(each) for each in self.to_judge],
+            "by_class": None if self.by_class is None else self.by_class.to_dict(),
+            "facts": asdict(self.facts),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [self.verdict.headline, *self.verdict.reasons, "", self._weights_in_words(), ""]
+        lines += [f"{self.measure} on held-out queries, {self.facts.folds} folds", _indented(text_table(self._table()))]
+        if self.curve:
+            points = ", ".join(f"{point.mean:.4f} by {point.n_queries}" for point in self.curve)
+            lines += ["", f"by the number of judged queries: {points}"]
+        if self.by_class is not None:
+            lines += ["", str(self.by_class)]
+        if self.to_judge:
+            lines += ["", "to judge next"]
+            lines += [
+                f"  {each.query}: {each.why}" + (f" ({', '.join(each.documents[:3])} …)" if each.documents else "")
+                for each in self.to_judge
+            ]
+        return "\n".join([*lines, "", *(f"note: {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+    def _weights_in_words(self) -> str:
+        where = f"for {self.engine.title}, {self.engine.normaliser_name}"
+        if not self.weights:
+            return f"fused by {self.fuser.says}, {where}"
+        head = ("weight", "", "95 % interval", "lost without it", "")
+        rows: list[tuple[str, ...]] = [head]
+        for weight in self.weights:
+            lost = ""
+            if weight.loss is not None and weight.loss_interval is not None:
+                low, high = weight.loss_interval
+                lost = f"{weight.loss:+.4f} ({low:+.4f} to {high:+.4f})"
+            interval = f"{weight.low:.4g} to {weight.high:.4g}"
+            rows.append((weight.name, f"{weight.weight:.6g}", interval, lost, "can go" if weight.can_go else ""))
+        return f"{self.used}, {where}\n{_indented(text_table(rows))}"
+
+    def _table(self) -> Rows:
+        head = ("method", "mean", "95 % interval", f"{self.method} minus it", "95 % interval", "p (Holm)")
+        rows: list[tuple[str, ...]] = [head]
+        for each in self.standings:
+            low, high = each.interval
+            row = (each.method, f"{each.mean:.4f}", f"{low:.4f} to {high:.4f}")
+            if each.method == self.method:
+                rows.append((*row, "", "", ""))
+                continue
+            low, high = each.gain_interval
+            p = f"{each.p_value:.4f}" + (" *" if each.is_real else "")
+            rows.append((*row, f"{each.gain:+.4f}", f"{low:+.4f} to {high:+.4f}", p))
+        return rows
+
+
+def fused_runs(
+    engine: FusionEngine, fuser: Fuser, facts: Facts, runs: Any, signals: Mapping[str, Mapping[str, float]] | None
+) -> dict[str, dict[str, float]]:
+    """{query: {document: fused score}}, the highest first; equal scores by document."""
+    legs = read_legs(runs)
+    by_name = {leg.name: leg for leg in legs.legs}
+    absent = [name for name in facts.legs if name not in by_name]
+    if absent:
+        raise LinrankError(f"there is no leg {absent[0]!r}; there are {', '.join(by_name)}. Name runs as in training.")
+    known = {
+        name: np.array([(signals or {}).get(name, {}).get(document, 0.0) for document in legs.document_ids])
+        for name in facts.signals
+    }
+    candidates = Candidates.of(
+        [by_name[name] for name in facts.legs], legs.query_ids, legs.document_ids, facts.depth, known
+    )
+    scores = fuser.scores(_Scored(engine, candidates))  # type: ignore[arg-type]
+    made: dict[str, dict[str, float]] = {}
+    for query, qid in enumerate(candidates.query_ids):
+        rows = np.arange(candidates.starts[query], candidates.starts[query + 1])
+        order = rows[np.argsort(-scores[rows], kind="stable")]
+        documents = candidates.documents[order].tolist()
+        made[qid] = {
+            candidates.document_ids[document]: score
+            for document, score in zip(documents, scores[order].tolist(), strict=True)
+        }
+    return made
+
+
+class _Scored:
+    """What a fuser must know of candidates that nobody judged."""
+
+    def __init__(self, engine: FusionEngine, candidates: Candidates) -> None:
+        self.engine = engine
+        self.matrix = engine.matrix(candidates)
+        self.ranks = candidates.ranks()
+
+
+def deployed_as(engine: FusionEngine, candidates: Candidates, fuser: Fuser) -> Deployed:
+    """A fusion without the legs and signals that weigh 0."""
+    if not isinstance(fuser, WeightedLegs):
+        return Deployed(candidates.leg_names, (), fuser, candidates.depth)
+    n_legs = len(candidates.legs)
+    used = [weight != 0.0 for weight in fuser.weights]
+    if engine.keeps_idle_legs:
+        used = [True] * len(used)
+    legs = tuple(name for name, is_used in zip(candidates.leg_names, used, strict=False) if is_used)
+    signals = tuple(name for name, is_used in zip(candidates.signals, used[n_legs:], strict=True) if is_used)
+    weights = tuple(weight for weight, is_used in zip(fuser.weights, used, strict=True) if is_used)
+    return Deployed(legs, signals, WeightedLegs(weights), candidates.depth)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -1,0 +1,67 @@
+"""Milvus: the weights of a WeightedRanker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from linrank.errors import LinrankError
+from linrank.fusing.candidates import Candidates
+from linrank.fusing.engine import Configuration, Deployed, FusionEngine, Limits
+from linrank.fusing.fusers import ReciprocalRanks
+from linrank.fusing.normalisers import AsGiven, Bounded, Normaliser
+
+
+@dataclass(frozen=True)
+class Milvus(FusionEngine):
+    """A ranker for hybrid_search, whose requests are the legs in the order given here.
+
+    Parameters
+    ----------
+    normaliser : "norm_score", by arctangents, or "none"
+    metrics : of the legs, in their order, each BM25, IP, COSINE or L2, with commas between them
+    """
+
+    name: ClassVar[str] = "milvus"
+    title: ClassVar[str] = "Milvus"
+    ending: ClassVar[str] = "milvus.py"
+    limits: ClassVar[Limits] = Limits(sum_to_one=False)
+    normalisers: ClassVar[Mapping[str, Normaliser]] = {"norm_score": Bounded("IP"), "none": AsGiven()}
+
+    metrics: str = ""
+
+    def refuses(self, candidates: Candidates) -> str | None:
+        metrics = self._metrics()
+        if not self.is_raw and len(metrics) != len(candidates.legs):
+            return (
+                f"Milvus normalises a leg by its metric, and metrics={self.metrics!r} names {len(metrics)} for "
+                f"{len(candidates.legs)} legs ({', '.join(candidates.leg_names)}). Say such as metrics=BM25,COSINE."
+            )
+        return super().refuses(candidates)
+
+    def rule(self, leg: int) -> Normaliser:
+        return super().rule(leg) if self.is_raw else Bounded(self._metrics()[leg])
+
+    def _metrics(self) -> list[str]:
+        metrics = [metric.strip().upper() for metric in self.metrics.split(",") if metric.strip()]
+        for metric in metrics:
+            if metric not in Bounded.METRICS:
+                raise LinrankError(f"metrics: there is no metric {metric!r}; use {', '.join(Bounded.METRICS)}.")
+        return metrics
+
+    def write(self, deployed: Deployed) -> Configuration:
+        if isinstance(deployed.fuser, ReciprocalRanks):
+            name, made = "RRFRanker", f"RRFRanker({deployed.fuser.k})"
+        else:
+            weights = ", ".join(map(repr, deployed.weights))
+            name, made = "WeightedRanker", f"WeightedRanker({weights}, norm_score={not self.is_raw})"
+        lines = (
+            f"from pymilvus import {name}",
+            "",
+            f"# The requests, each with limit={deployed.depth}, in this order: {', '.join(deployed.legs)}.",
+            f"ranker = {made}",
+            "# client.hybrid_search(collection, reqs, ranker, limit=10)",
+        )
+        note = "Milvus Lite normalises otherwise than the server, whose rule this is; it was not run here"
+        return Configuration("\n".join(lines) + "\n", {}, (note,))

@@ -1,0 +1,62 @@
+"""Made-up legs and judgements whose best weights are known, and small ones that have every corner in them."""
+
+import numpy as np
+
+from linrank.fusing.candidates import Candidates
+from linrank.fusing.legs import read_legs
+from linrank.fusing.problem import FusionProblem, JudgedDocuments
+from linrank.fusing.registry import ENGINES, engine_named
+from linrank.measures import parse_measure
+
+SETTINGS = {"milvus": {"metrics": "BM25,COSINE,IP"}}
+# Every rule there is: an engine with one of its normalisers.
+RULES = [
+    (name, normaliser) for name in ENGINES for normaliser in engine_named(name, **SETTINGS.get(name, {})).normalisers
+]
+
+
+def engine_of(name, normaliser=""):
+    return engine_named(name, normaliser=normaliser, **SETTINGS.get(name, {}))
+
+
+def legs_for(name):
+    return ("bm25", "dense") if name == "weaviate" else ("bm25", "dense", "title")
+
+
+def made(n_queries=40, n_documents=60, depth=25, names=("bm25", "dense", "title"), seed=0, strengths=(1.0, 3.0, 0.5)):
+    """Runs whose scores rise with relevance, each leg as strongly as told, and complete judgements."""
+    rng = np.random.default_rng(seed)
+    units = {"bm25": 8.0, "dense": 0.2, "title": 2.0}
+    runs, qrels = {name: {} for name in names}, {}
+    for query in range(n_queries):
+        labels = np.where(rng.random(n_documents) < 0.1, rng.integers(1, 4, n_documents), 0)
+        labels[0] = 2
+        for name, strength in zip(names, strengths, strict=False):
+            scores = units[name] * (1.0 + 0.15 * strength * labels + rng.gamma(2.0, 0.25, n_documents))
+            order = np.argsort(-scores)[:depth]
+            runs[name][f"q{query}"] = {f"d{document:03d}": float(scores[document]) for document in order}
+        qrels[f"q{query}"] = {f"d{document:03d}": float(label) for document, label in enumerate(labels)}
+    return runs, qrels
+
+
+def awkward(rng, names, n_queries=6):
+    """A few queries with ties, legs of one hit or none, documents in one leg only and judgements of few."""
+    runs, qrels = {name: {} for name in names}, {}
+    for query in range(n_queries):
+        documents = [f"d{number}" for number in range(rng.integers(4, 12))]
+        for name in names:
+            size = [0, 1, 2, len(documents)][rng.integers(4)] if query else len(documents)
+            hits = rng.choice(documents, size=size, replace=False)
+            runs[name][f"q{query}"] = {str(hit): float(rng.integers(1, 6)) / 2.0 for hit in hits}
+        qrels[f"q{query}"] = {str(d): float(rng.integers(0, 3)) for d in documents if rng.random() < 0.7}
+        qrels[f"q{query}"] |= {"d0": 2.0, "d1": 0.0}
+    return runs, qrels
+
+
+def problem_of(runs, qrels, engine, depth=100, unjudged="irrelevant", measure="ndcg@10"):
+    legs = read_legs(runs)
+    every = Candidates.of(legs.legs, legs.query_ids, legs.document_ids, depth)
+    there = np.flatnonzero((np.diff(every.starts) > 0) & [query in qrels for query in legs.query_ids])
+    candidates = every.take(there)
+    judged = JudgedDocuments.of(qrels, candidates.query_ids, candidates.document_ids)
+    return FusionProblem.of(engine, candidates, judged, parse_measure(measure), unjudged)
