@@ -284,6 +284,21 @@ def test_tune_chooses_and_trains(run, folder):
     assert LinearModel.load(folder / "t.json").parameters["C"] in (0.01, 1.0)
 
 
+@pytest.mark.parametrize("weighting", ["queries", "ndcg"])
+def test_weighting_is_trained_tuned_and_remembered(run, folder, weighting):
+    assert run("train", "train.txt", "weighed.json", "-C", "0.5", "--weighting", weighting, "--json")[0] == 0
+    model = LinearModel.load(folder / "weighed.json")
+    assert model.parameters["weighting"] == weighting
+    assert "sum over queries of the mean" in model.objective
+    expected = RankSVM(C=0.5, weighting=weighting).fit(read(folder / "train.txt"))
+    np.testing.assert_array_equal(model.weights, expected.coef_)
+    code, out, _ = run(
+        "tune", "train.txt", "t.json", "--validate", "vali.txt", "--range", "0.1,1", "--weighting", weighting
+    )
+    assert code == 0
+    assert LinearModel.load(folder / "t.json").parameters["weighting"] == weighting
+
+
 def test_path_shows_quality_against_features(run, folder):
     code, out, _ = run(
         "path", "train.txt", "--cv", "3", "--max-features", "4", "--model", "sparse.json", "--picture", "curve.svg"
