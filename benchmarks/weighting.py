@@ -122,7 +122,7 @@ def run(splits, methods):
                 values[name].setdefault(query, []).append(value)
             chosen[name].append(settings)
             seconds[name].append(took)
-            said.append(f"{np.nanmean(per_query):.4f}")
+            said.append(f"{np.nanmean(per_query):.4f} ({took[1]:.1f} s)")
         print(f"  split {number + 1}: {' '.join(said)}", flush=True)
     means = {name: np.array([np.mean(each) for each in found.values()]) for name, found in values.items()}
     return means, chosen, {name: np.sum(took, axis=0) for name, took in seconds.items()}

@@ -292,10 +292,8 @@ def test_weighting_is_trained_tuned_and_remembered(run, folder, weighting):
     assert "sum over queries of the mean" in model.objective
     expected = RankSVM(C=0.5, weighting=weighting).fit(read(folder / "train.txt"))
     np.testing.assert_array_equal(model.weights, expected.coef_)
-    code, out, _ = run(
-        "tune", "train.txt", "t.json", "--validate", "vali.txt", "--range", "0.1,1", "--weighting", weighting
-    )
-    assert code == 0
+    words = ("--validate", "vali.txt", "--range", "0.1,1", "--weighting", weighting)
+    assert run("tune", "train.txt", "t.json", *words)[0] == 0
     assert LinearModel.load(folder / "t.json").parameters["weighting"] == weighting
 
 
