@@ -171,4 +171,5 @@ def test_a_loss_of_whole_lists_is_refused(loss):
 
 def test_the_formula_says_what_is_weighed():
     assert "C * sum over queries of the mean over their pairs of max(0" in RankSVM(weighting="queries").objective
-    assert "by weights a_i a_j, over their pairs of log" in RankSVM(weighting="ndcg", loss="logistic").objective
+    by_rank = RankSVM(weighting="ndcg", loss="logistic").objective
+    assert "pairs, by weights a_i a_j with a = 2^y / log2(1 + rank), of log(1 + exp(" in by_rank

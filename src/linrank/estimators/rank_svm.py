@@ -28,7 +28,7 @@ from linrank.solvers.weighted_rounds import WeightedRounds
 _WEIGHTED = {
     "pairs": "sum over pairs",
     "queries": "sum over queries of the mean over their pairs",
-    "ndcg": "sum over queries of the mean, by weights a_i a_j, over their pairs",
+    "ndcg": "sum over queries of the mean over their pairs, by weights a_i a_j with a = 2^y / log2(1 + rank),",
 }
 
 
