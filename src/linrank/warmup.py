@@ -16,6 +16,7 @@ from linrank.dataset.summary import count_pairs
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
 from linrank.estimators.ada_rank import AdaRank
+from linrank.estimators.additive_ranker import AdditiveRanker
 from linrank.estimators.egdm import EGDM
 from linrank.estimators.fac_rank_svm import FacRankSVM
 from linrank.estimators.lambda_rank import LambdaRank
@@ -75,6 +76,7 @@ def _use_training(data: RankingDataset, weights: Vector) -> None:
             RankSVM(loss="hinge"),
             RankSVM(penalty="l1"),
             RankSVM(weighting="ndcg", max_iter=1),
+            AdditiveRanker(smoothing=1.0),
             RSRank(max_iter=2),
             MinBatSRank(passes=1),
             ListNet(max_iter=1),

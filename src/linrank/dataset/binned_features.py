@@ -184,6 +184,9 @@ def _count(codes, n_knots, slopes, sums):  # type: ignore[no-untyped-def]
     n_rows, n_columns = codes.shape
     for i in range(n_rows):
         slope = slopes[i]
+        if slope == 0.0:
+            # Of documents that are in no pair that counts.
+            continue
         for j in range(n_columns):
             code = codes[i, j]
             place = np.uint64(np.uint32(j) * np.uint32(n_knots) + (code >> np.uint32(FRACTION_BITS)))
