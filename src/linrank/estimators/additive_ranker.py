@@ -154,6 +154,8 @@ class AdditiveRanker(RankSVM):
     patience: int | None = fixed(None)
     warm_start: bool = fixed(False)
     executor: Any = fixed(None)
+    # Curves go by ranks: a transform before them would change nothing but where their lines are straight.
+    transforms: str | None = fixed(None)
 
     @property
     def objective(self) -> str:
