@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linrank.errors import DataFormatError, LinrankError
     from linrank.estimators.ada_rank import AdaRank
     from linrank.estimators.additive_ranker import AdditiveRanker
+    from linrank.estimators.best_linear import BestLinear
     from linrank.estimators.egdm import EGDM
     from linrank.estimators.fac_rank_svm import FacRankSVM
     from linrank.estimators.fenchel_rank import FenchelRank
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdaRank": "estimators.ada_rank",
     "AdditiveRanker": "estimators.additive_ranker",
+    "BestLinear": "estimators.best_linear",
     "Check": "checking.check",
     "Comparison": "experiments.compare",
     "DaskExecutor": "executors.dask",
@@ -132,6 +134,7 @@ __all__ = [
     "XENDCG",
     "AdaRank",
     "AdditiveRanker",
+    "BestLinear",
     "Check",
     "Comparison",
     "DaskExecutor",

@@ -92,12 +92,39 @@ def check_transform(arguments: Namespace) -> None:
         )
 
 
+def feature_choice(arguments: Namespace, ranker: Any, train: Any, through: Any) -> Any:
+    """What features go through before the ranker sees them: --transform and --scaling, or what is its own affair."""
+    from linrank.dataset.scaling import ScalingChoice
+    from linrank.dataset.transform_choice import choose_transform
+
+    if not ranker.shapes_features:
+        return choose_transform(arguments.transform, arguments.scaling, train, through)
+    return ScalingChoice(None, f"what {arguments.method} does with the features is its own")
+
+
+def check_own_features(arguments: Namespace) -> None:
+    """Refuse to scale for a method that does with features what suits it."""
+    if METHODS[arguments.method].load().shapes_features:
+        for name, left_out in (("scaling", ("auto", "none")), ("transform", ("none",))):
+            if (value := getattr(arguments, name)) not in left_out:
+                raise LinrankError(
+                    f"--{name} {value}: {arguments.method} does with the features what suits it. Leave --{name} out."
+                )
+
+
 def add_method_choice(parser: ArgumentParser) -> None:
     """Add the choice of a method and the settings of those that are not ranksvm."""
     width = max(map(len, NAMES))
     says = "\n".join(f"  {name:<{width}}  {METHODS[name].says}" for name in NAMES)
     parser.epilog = f"{parser.epilog}\n\nmethods:\n{says}"
     parser.add_argument("--method", choices=NAMES, default="ranksvm", help="(ranksvm)")
+    parser.add_argument(
+        "--best",
+        dest="method",
+        action="store_const",
+        const="best",
+        help="the method best: transform, weighting, penalty and C by --validate or folds, each shown with its gain",
+    )
     parser.add_argument(
         "--set",
         action="append",

@@ -22,17 +22,20 @@ from linrank.cli.larger_data import (
 from linrank.cli.methods import (
     add_method_choice,
     add_method_options,
+    check_own_features,
     check_transform,
+    feature_choice,
     make_ranker,
 )
 from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
 from linrank.cli.show import certificate_in_words, largest_weights
 from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
+from linrank.estimators.catalogue import METHODS
 from linrank.threads import begun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.executors.dask import DaskExecutor
@@ -49,6 +52,7 @@ def parser() -> ArgumentParser:
         "  linrank train train.txt                                   # writes train.model.json\n"
         "  linrank train train.txt model.json -C 0.1 --validate vali.txt --scaling standard\n"
         "  linrank train train.parquet model.json --label grade --qid query --loss hinge\n"
+        "  linrank train train.txt model.json --best                 # the best that a linear ranker can do here\n"
         "  linrank train train.txt sparse.json --method sparserank --set l1=50\n"
         "  cat part-*.txt | linrank train - model.json               # several files of text as one\n"
         "  linrank train train.linrank model.json --memory 2GB       # larger than memory; or a folder of Parquet\n"
@@ -81,6 +85,7 @@ def run(arguments: Namespace) -> None:
     # Refused before the data is read.
     make_ranker(arguments, None)
     check_transform(arguments)
+    check_own_features(arguments)
     check_larger_data(arguments, out)
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
@@ -90,7 +95,6 @@ def run(arguments: Namespace) -> None:
 
 def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: Callable[[Any], object]) -> None:
     from linrank.dataset.scaling import one_after_the_other, scaled
-    from linrank.dataset.transform_choice import choose_transform
     from linrank.executors.pieces import through
 
     started = time.perf_counter()
@@ -103,7 +107,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     fingerprint = train.fingerprint if is_left_on_disk(arguments) else begun(train.fingerprint)
     with naming(arguments.data):
         by = one_after_the_other if cluster is None else through(cluster)
-        choice = choose_transform(arguments.transform, arguments.scaling, train, by)
+        choice = feature_choice(arguments, METHODS[arguments.method].load(), train, by)
         train_scaled = scaled(train, scaling := choice.scaling)
         if not is_left_on_disk(arguments):
             train_scaled.check_trainable()
@@ -115,7 +119,8 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     if cluster is not None:
         ranker.set_params(executor=cluster)
     seconds, interrupted = _fit(ranker, train_scaled, watched)
-    summary = training_summary(ranker, train, str(choice), seconds, reading)
+    said = f"{ranker.to_model().scaling.kind} ({choice.why})" if ranker.shapes_features else str(choice)
+    summary = training_summary(ranker, train, said, seconds, reading)
     summary |= said_of_data(train, cluster) if is_left_on_disk(arguments) else {}
     summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
     model = to_model(ranker, train, scaling, summary, fingerprint())
@@ -177,6 +182,9 @@ def training_summary(
         "message": getattr(solution, "message", None),
         "averaged_parts": n_parts if (n_parts := getattr(ranker, "n_parts_", 1)) > 1 else None,
         "scaling": scaling,
+        "tried": [tried.record() for tried in getattr(ranker, "tried_", ())] or None,
+        "expected": getattr(ranker, "expected_", None),
+        "remarks": list(getattr(ranker, "remarks_", ())) or None,
         "features_used": int(np.count_nonzero(ranker.coef_)),
         "queries": train.n_queries,
         "documents": train.n_documents,
@@ -211,6 +219,19 @@ def of_data(model: LinearModel, train: RankingDataset, fingerprint: str | None =
     from linrank.dataset.missing_rule import rule_to_remember
 
     return replace(model, data_fingerprint=fingerprint or train.fingerprint(), missing=rule_to_remember(train.missing))
+
+
+def chosen_in_words(model: LinearModel, summary: dict[str, Any]) -> Iterator[str]:
+    """What was chosen among recipes, what it is better by than plain RankSVM, and what to expect of it."""
+    names = ("transform", "weighting", "penalty")
+    chosen = next(one for one in summary["tried"] if all(one[name] == model.parameters[name] for name in names))
+    measure = model.parameters.get("measure", "")
+    recipe = ", ".join(chosen[name] for name in names)
+    yield f"  chosen        {recipe}, C = {chosen['C']:.4g}, of {len(summary['tried'])} recipes"
+    gain = f"{chosen['gain']:+.4f} ± {chosen['standard_error_of_gain']:.4f} beside plain RankSVM"
+    yield f"  held out      {measure} {chosen['mean']:.4f}, {gain}"
+    if "expected" in summary:
+        yield f"  expected      {measure} {summary['expected']:.4f}, each fold by what the others choose"
 
 
 def show_training(
@@ -257,6 +278,11 @@ def show_training(
     if "weights" in summary:
         print_(f"  weights       {summary['weights']}")
     print_(f"  scaling       {summary['scaling']}")
+    if "tried" in summary:
+        for line in chosen_in_words(model, summary):
+            print_(line)
+    for remark in summary.get("remarks", ()):
+        print_(f"  remark        {remark}")
     print_(f"  trained on    {counted(summary['pairs'], 'pair')} of {counted(summary['documents'], 'document')}")
     if (larger := larger_data_in_words(summary)) is not None:
         print_(f"  data          {larger}")

@@ -137,6 +137,8 @@ class AdditiveRanker(RankSVM):
     """
 
     method = "additive"
+    chooses = True
+    shapes_features = True
     reads_files = False
 
     _: KW_ONLY

@@ -52,6 +52,10 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
     method: str = ""
     watches: bool = False
     """Whether an `eval_set` is of any use to it."""
+    chooses: bool = False
+    """Whether it chooses settings of its own on an `eval_set`, or by folds without one."""
+    shapes_features: bool = False
+    """Whether it does with features what suits it, and so is given them as they are."""
     weighs_documents: bool = True
     """Whether documents may have weights."""
     reads_files: bool = False

@@ -83,6 +83,13 @@ METHODS: dict[str, Method] = {
         "simple_rankers", "FixedWeights", "none: the weights are given", "all 1 unless told", in_groups=False
     ),
     "ranksvm": Method("rank_svm", "RankSVM", _penalized("squared_hinge"), grid=_C),
+    "best": Method(
+        "best_linear",
+        "BestLinear",
+        f"{_penalized('squared_hinge')}",
+        "with the transform, weighting, penalty and C that suit held-out queries",
+        in_groups=False,
+    ),
     "ranksvm-hinge": Method(
         "rank_svm", "RankSVM", "ranksvm without the square", grid=_C, settings={"loss": "hinge"}, variant=True
     ),

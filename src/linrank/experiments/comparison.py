@@ -71,8 +71,10 @@ class Protocol:
             del known["transform"]
         return known
 
-    def choice(self, train: RankingDataset) -> Scaling | None:
-        """What the features of a training part go through, fitted on it."""
+    def choice(self, train: RankingDataset, ranker: Any = None) -> Scaling | None:
+        """What the features of a training part go through, fitted on it; nothing for a ranker that sees to it."""
+        if getattr(ranker, "shapes_features", False):
+            return None
         return choose_transform(self.transform, self.scaling, train).scaling
 
     @classmethod
@@ -162,6 +164,8 @@ class JobResult:
     """Why the training with the chosen settings stopped before it converged, if it did."""
     passed_over: Sequence[str] = ()
     """Why candidates were refused."""
+    own_features: bool = False
+    """Whether its weights are of features that it transformed itself."""
 
     @classmethod
     def from_record(cls, record: Checked, job: Job) -> JobResult:
@@ -195,6 +199,8 @@ class JobResult:
             "strongest": record.field("strongest").texts(),
             "unfinished": record.field("unfinished").optional_text(),
             "passed_over": record.field("passed_over").texts(),
+            # Results of before there were any lack it.
+            "own_features": "own_features" in record.value and record.field("own_features").flag(),
         }
         return cls(**known)
 
@@ -232,7 +238,7 @@ def run_job(job: Job) -> JobResult:
     with job.fold.vali.naming():
         check_measures([parse_measure(job.protocol.select)], vali)
     with job.fold.train.naming():
-        scaling = job.protocol.choice(train)
+        scaling = job.protocol.choice(train, job.contender.make())
     seen, watched = scaled(train, scaling), scaled(vali, scaling)
     with job.fold.train.naming():
         tried, passed_over = _search(job, seen, watched)
@@ -272,6 +278,7 @@ def run_job(job: Job) -> JobResult:
         scores.tolist(),
         heard.unfinished,
         passed_over,
+        getattr(ranker, "transform_", None) is not None,
     )
 
 
@@ -384,10 +391,14 @@ def made_for(contender: Contender, protocol: Protocol, n_threads: int | None, **
 
 
 def fitted(name: str, ranker: Any, train: RankingDataset, vali: RankingDataset | None = None) -> Any:
-    """Train; a method with patience watches the validation part. Of a stranger's ranker only arrays are asked."""
+    """Train; a method with patience watches the validation part, and one that chooses does so on it.
+
+    Of a stranger's ranker only arrays are asked.
+    """
     patient = vali is not None and parameters_of(ranker).get("patience") is not None
     if isinstance(ranker, Ranker):
-        return ranker.fit(train, eval_set=vali) if patient and ranker.watches else ranker.fit(train)
+        watches = vali is not None and (ranker.chooses or (patient and ranker.watches))
+        return ranker.fit(train, eval_set=vali) if watches else ranker.fit(train)
     from sklearn.utils.validation import has_fit_parameter
 
     weights = {"sample_weight": train.document_weights, "query_weight": train.query_weights}

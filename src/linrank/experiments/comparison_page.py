@@ -207,7 +207,8 @@ def _weighed(
 
 
 def _by_fold(results: Sequence[JobResult], columns: Any) -> tuple[tuple[float, ...], ...] | None:
-    if results[0].weights is None or not len(columns):
+    # Weights of features that it transformed itself say nothing of those that are shown.
+    if results[0].weights is None or results[0].own_features or not len(columns):
         return None
     return tuple(tuple(np.asarray(result.weights)[columns].tolist()) for result in results)
 

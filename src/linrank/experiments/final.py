@@ -101,9 +101,9 @@ def train_on_everything(results: Results, method: str) -> Trained:
     plan = results.plan
     parts_as_compared(results, plan.folds[0])
     data = whole_data(plan.folds)
-    scaling = plan.protocol.choice(data)
     settings = final_settings(results, method)
     ranker = unfitted(results, method, settings)
+    scaling = plan.protocol.choice(data, ranker)
     started = time.perf_counter()
     fitted(method, ranker, scaled(data, scaling))
     seconds = time.perf_counter() - started

@@ -1,0 +1,295 @@
+"""BestLinear: one answer, the transform, the weighting and the penalty that rank held-out queries best."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.scaling import fit_scaling, scaled
+from linrank.errors import LinrankError
+from linrank.estimators.conventions import ConvergenceWarning
+from linrank.estimators.declaring import with_settings
+from linrank.estimators.linear_ranker import NO_PAIRS, LinearRanker
+from linrank.estimators.rank_svm_cv import RankSVMCV
+from linrank.estimators.settings import check_choice, check_positive
+from linrank.measures import parse_measure, within_one_standard_error
+from linrank.model import LinearModel
+
+TRANSFORMS = ("standard", "signed-log", "rank-gauss")
+WEIGHTINGS = ("pairs", "queries", "ndcg")
+PENALTIES = ("l2", "l1")
+# Half as many as RankSVMCV tries, and beyond both ends of those: weightings want each their own.
+_CS = tuple(2.0**exponent for exponent in range(-18, 13, 2))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is done to features, how pairs are weighed and what weights cost."""
+
+    transform: str
+    weighting: str
+    penalty: str = "l2"
+
+    def __str__(self) -> str:
+        return f"{self.transform}, {self.weighting}, {self.penalty}"
+
+
+# What everybody would try first, and what all others must beat.
+PLAIN = Recipe("standard", "pairs")
+
+
+@dataclass(frozen=True, eq=False)
+class TriedRecipe:
+    """A recipe with the C that suits it, and what came of it.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    ranker : RankSVMCV
+        Trained on everything.
+    mean : float
+        Of the measure over held-out queries.
+    gain, error : float
+        The mean of the differences from plain RankSVM over the same queries, and its standard error.
+    seconds : float
+    """
+
+    recipe: Recipe
+    ranker: RankSVMCV
+    values: Vector = field(repr=False)
+    mean: float
+    gain: float
+    error: float
+    seconds: float
+
+    @property
+    def n_features(self) -> int:
+        return int(np.count_nonzero(self.ranker.coef_))
+
+    def record(self) -> dict[str, Any]:
+        """As a model remembers it."""
+        return {
+            "transform": self.recipe.transform,
+            "weighting": self.recipe.weighting,
+            "penalty": self.recipe.penalty,
+            "C": self.ranker.C_,
+            "mean": self.mean,
+            "gain": self.gain,
+            "standard_error_of_gain": self.error,
+            "features_used": self.n_features,
+            "seconds": round(self.seconds, 4),
+        }
+
+    def __str__(self) -> str:
+        gain = f"{self.gain:+.4f} ± {self.error:.4f}" if self.recipe != PLAIN else "what others must beat"
+        return f"{self.recipe!s:<24} C {self.ranker.C_:<10.4g} {self.mean:.4f}  {gain}  {self.seconds:.1f} s"
+
+
+@with_settings
+class BestLinear(LinearRanker):
+    """The best that a linear ranker can do here: transform, weighting, penalty and C chosen on held-out queries.
+
+    Minimises what `RankSVM` does, with the settings that the data asks for. Every transform is tried with every
+    weighting, and the best of these with every penalty, each over a path of C with warm starts. Plain RankSVM on
+    standardised features is tried first and kept unless another is better by more than one standard error of the
+    differences, query by query.
+
+    Parameters
+    ----------
+    transforms : sequence of {"standard", "signed-log", "rank-gauss"}
+        What may be done to the features; sparse ones are divided by their largest size in place of "standard".
+    weightings : sequence of {"pairs", "queries", "ndcg"}
+        How pairs may be weighed.
+    penalties : sequence of {"l2", "l1"}
+    Cs : sequence of float
+        To choose from; 2^-18, 2^-16 ... 2^12 unless given.
+    cv : int
+        Folds of whole queries that choose, where `fit` is given no `eval_set`.
+    measure : str
+        What is chosen by.
+    max_seconds : float
+        No recipe is begun after this time; plain RankSVM always is. Which are tried then depends on the machine.
+    random_state : int
+        Seed of the folds.
+    progress : callable
+        Called with each `TriedRecipe` (prints as one line).
+
+    Attributes
+    ----------
+    best_ : RankSVMCV
+        The ranker chosen, whose attributes tell the rest.
+    recipe_ : Recipe
+    tried_ : tuple of TriedRecipe
+        What each bought, in the order tried.
+    expected_ : float
+        The mean of the measure where each fold's recipe and C are chosen by the other folds; None with an `eval_set`.
+    remarks_ : tuple of str
+        What must be known of the choice.
+
+    Examples
+    --------
+    >>> from linrank import BestLinear, make_ranking
+    >>> data, _ = make_ranking(60, 15, 6)
+    >>> best = BestLinear(transforms=["standard"], weightings=["pairs", "queries"], penalties=["l2"], cv=3).fit(data)
+    >>> [str(tried.recipe) for tried in best.tried_]
+    ['standard, pairs, l2', 'standard, queries, l2']
+    """
+
+    method = "best"
+    watches = True
+    chooses = True
+    shapes_features = True
+
+    transforms: Sequence[str] = TRANSFORMS  # type: ignore[assignment]
+    weightings: Sequence[str] = WEIGHTINGS
+    penalties: Sequence[str] = PENALTIES
+    _: KW_ONLY
+    Cs: Sequence[float] | None = None
+    cv: int = 5
+    measure: str = "ndcg@10"
+    max_seconds: float | None = None
+    random_state: int = 0
+    n_threads: int | None = None
+    progress: Callable[[TriedRecipe], object] | None = None
+
+    @property
+    def objective(self) -> str:
+        return self.best_.objective if hasattr(self, "best_") else super().objective
+
+    def _check(self) -> None:
+        for name, known in (("transforms", TRANSFORMS), ("weightings", WEIGHTINGS), ("penalties", PENALTIES)):
+            given = getattr(self, name)
+            if isinstance(given, str) or not len(given):
+                raise LinrankError(f"{name}={given!r}; use a list of {', '.join(map(repr, known))}.")
+            for one in given:
+                check_choice(name, one, known)
+        if self.max_seconds is not None:
+            check_positive("max_seconds", self.max_seconds, "it is a time.")
+        parse_measure(self.measure)
+        self._ranker(PLAIN)._check()  # noqa: SLF001 - what RankSVMCV refuses is refused here
+
+    def _ranker(self, recipe: Recipe) -> RankSVMCV:
+        return RankSVMCV(
+            _CS if self.Cs is None else self.Cs,
+            transforms=None if recipe.transform == "standard" else recipe.transform,
+            weighting=recipe.weighting,
+            penalty=recipe.penalty,
+            cv=self.cv,
+            measure=self.measure,
+            random_state=self.random_state,
+            n_threads=self.n_threads,
+        )
+
+    def _prepared(
+        self, dataset: RankingDataset, validation: list[RankingDataset]
+    ) -> tuple[RankingDataset, list[RankingDataset]]:
+        # Each recipe does with the features what it says.
+        return dataset, validation
+
+    def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
+        self.tried_: tuple[TriedRecipe, ...] = ()
+        started = time.perf_counter()
+        scaling = fit_scaling("max-abs" if dataset.is_sparse else "standard", dataset)
+        forms = {"standard": [scaled(data, scaling) for data in (dataset, *validation)]}
+        n_left_out = 0
+        for recipe in self._recipes():
+            if self.tried_ and self.max_seconds is not None and time.perf_counter() - started > self.max_seconds:
+                n_left_out += 1
+                continue
+            train, *watched = forms.get(recipe.transform, [dataset, *validation])
+            tried = self._try(recipe, train, watched)
+            self.tried_ = (*self.tried_, tried)
+            if self.progress is not None:
+                self.progress(tried)
+        chosen, why = self._choice()
+        self.best_, self.recipe_ = chosen.ranker, chosen.recipe
+        self.transform_ = scaling if chosen.recipe.transform == "standard" else chosen.ranker.transform_
+        self.expected_ = None if validation else self._expected(dataset)
+        self.remarks_ = self._remarks(why, n_left_out)
+        if not chosen.ranker.coef_.any():
+            warnings.warn(NO_PAIRS, UserWarning, stacklevel=3)
+        self._keep(chosen.ranker.solution_, unfinished="what it would come to is not known. Pass other Cs.")
+
+    def _recipes(self) -> Iterator[Recipe]:
+        """Plain RankSVM, then the most promising first; penalties of the best of these, which is known by then."""
+        yield PLAIN
+        for weighting in reversed(WEIGHTINGS):
+            for transform in reversed(TRANSFORMS):
+                recipe = Recipe(transform, weighting)
+                if weighting in self.weightings and transform in self.transforms and recipe != PLAIN:
+                    yield recipe
+        if "l1" in self.penalties:
+            yield replace(self._highest().recipe, penalty="l1")
+
+    def _try(self, recipe: Recipe, train: RankingDataset, watched: list[RankingDataset]) -> TriedRecipe:
+        started = time.perf_counter()
+        ranker = self._ranker(recipe)
+        with warnings.catch_warnings():
+            # What the chosen one would warn of is said at the end.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", UserWarning)
+            ranker.fit(train, eval_set=watched or None)
+        values = ranker.measures_[int(np.flatnonzero(ranker.Cs_ == ranker.C_)[0])]
+        values = values[~np.isnan(values)]
+        gains = values - (self.tried_[0].values if self.tried_ else values)
+        mean, gain = (math.fsum(each) / max(1, len(each)) for each in (values, gains))
+        error = float(gains.std()) / math.sqrt(max(1, len(gains) - 1)) if len(gains) else 0.0
+        return TriedRecipe(recipe, ranker, values, mean, gain, error, time.perf_counter() - started)
+
+    def _highest(self) -> TriedRecipe:
+        """The largest mean, the first of equal ones."""
+        return max(self.tried_, key=lambda tried: tried.mean)
+
+    def _choice(self) -> tuple[TriedRecipe, str | None]:
+        """What is kept, and why it is not the one with the largest mean, if so."""
+        plain, best = self.tried_[0], self._highest()
+        if best is plain or not len(best.values) or not within_one_standard_error(plain.values, best.values):
+            return best, None
+        return plain, (
+            f"plain RankSVM is kept: {best.recipe} is better by {best.gain:.4f}, within one standard error of it "
+            f"({best.error:.4f})"
+        )
+
+    def _expected(self, dataset: RankingDataset) -> float | None:
+        """The mean of the measure over queries, each by the recipe and the C that the other folds choose."""
+        if dataset.n_queries < 2:
+            return None
+        n_folds = min(self.cv, dataset.n_queries)
+        # In the order in which RankSVMCV measures them.
+        folds = np.sort(dataset.queries.dealt(n_folds, self.random_state))
+        every = np.concatenate([tried.ranker.measures_ for tried in self.tried_])
+        counted = ~np.isnan(every[0])
+        values: list[float] = []
+        for fold in np.unique(folds[counted]):
+            others, own = counted & (folds != fold), counted & (folds == fold)
+            means = [math.fsum(row) for row in every[:, others].tolist()]
+            values += every[int(np.argmax(means)), own].tolist()
+        return math.fsum(values) / len(values) if values else None
+
+    def _remarks(self, why: str | None, n_left_out: int) -> tuple[str, ...]:
+        said = [] if why is None else [why]
+        if n_left_out:
+            said.append(
+                f"{n_left_out} of {n_left_out + len(self.tried_)} recipes were not tried within "
+                f"max_seconds={self.max_seconds:g}: another run may choose otherwise"
+            )
+        return (*said, *self.best_.remarks_)
+
+    def to_model(self, **extra: Any) -> LinearModel:
+        """The chosen weights as a `LinearModel`, with the recipe and the C among its parameters."""
+        model = super().to_model(**extra)
+        chosen = {
+            "transform": self.recipe_.transform,
+            "weighting": self.recipe_.weighting,
+            "penalty": self.recipe_.penalty,
+            "C": self.best_.C_,
+        }
+        return replace(model, parameters={**model.parameters, **chosen})
