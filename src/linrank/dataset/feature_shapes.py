@@ -43,7 +43,9 @@ class FeatureShapes:
     starts: Offsets
 
     @classmethod
-    def of(cls, kind: ShapeKind, curves: Iterable[tuple[Sequence[float], Sequence[float]]]) -> FeatureShapes:
+    def of(
+        cls, kind: ShapeKind, curves: Iterable[tuple[Sequence[float] | Vector, Sequence[float] | Vector]]
+    ) -> FeatureShapes:
         """From the knots and the values of each feature."""
         listed = [(np.asarray(x, dtype=np.float64), np.asarray(f, dtype=np.float64)) for x, f in curves]
         for number, (x, f) in enumerate(listed, 1):

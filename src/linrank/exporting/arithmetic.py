@@ -19,7 +19,8 @@ class Arithmetic:
     ----------
     says : in words
     scores : the scores of rows of features, one column a feature of the sum, to the bit where `is_exact`
-    is_exact : whether every program that computes this way has the same bits
+    is_exact : whether every program that computes this way has the same bits; of curves, whose steps are taken in
+        other orders and whose logarithms are rounded by whoever computes them, up to the last ones
     largest : the largest weight it can hold
     smallest : the smallest one, by size, that it keeps in full
     """
@@ -46,11 +47,12 @@ def _rounded(numbers: Any) -> Any:
 
 
 def _float32(ranking: WeightedSum, rows: Any) -> Any:
-    return _running_sum(_rounded(ranking.weights), np.float32(ranking.shift), _rounded(rows))
+    values = _rounded(ranking.curved(_rounded(rows), rounded=True))
+    return _running_sum(_rounded(ranking.weights), np.float32(ranking.shift), values)
 
 
 def _double(ranking: WeightedSum, rows: Any) -> Any:
-    return _running_sum(ranking.weights, ranking.shift, np.asarray(rows, dtype=np.float64))
+    return _running_sum(ranking.weights, ranking.shift, ranking.curved(np.asarray(rows, dtype=np.float64)))
 
 
 def _double_of_rounded_values(ranking: WeightedSum, rows: Any) -> Any:
@@ -63,7 +65,8 @@ def _rounded_double(ranking: WeightedSum, rows: Any) -> Any:
 
 def _rounded_double_of_rounded_weights(ranking: WeightedSum, rows: Any) -> Any:
     weights, shift = _rounded(ranking.weights).astype(np.float64), float(np.float32(ranking.shift))
-    return _rounded(_running_sum(weights, shift, np.asarray(rows, dtype=np.float64)))
+    values = ranking.curved(np.asarray(rows, dtype=np.float64), rounded=True)
+    return _rounded(_running_sum(weights, shift, values))
 
 
 _FLOAT32, _FLOAT64 = np.finfo(np.float32), np.finfo(np.float64)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import ROUNDED_DOUBLE, Arithmetic
+from linrank.exporting.curves import Piecewise, Words, plain_number
 from linrank.exporting.engine import Accepts, Target, curl, printable
 from linrank.exporting.weighted_sum import WeightedSum
 
@@ -30,6 +31,32 @@ _PAINLESS = (
     "return total + params.shift"
 )
 _PAINLESS_SCORE = "if (params.names[i] == '_score') { total += params.weights[i] * _score; continue; } "
+
+# The same where each value goes through its curve first: straight lines between knots, found by halving.
+_PAINLESS_CURVES = (
+    "double total = 0.0; "
+    "for (int i = 0; i < params.names.size(); ++i) {{ "
+    "double x = params.missing; "
+    "{score}if (doc[params.names[i]].size() != 0) {{ x = doc[params.names[i]].value; }} "
+    "def curve = params.curves[i]; "
+    "{curve}"
+    "total += params.weights[i] * x; "
+    "}} "
+    "return total + params.shift"
+)
+_PAINLESS_CURVED_SCORE = "if (params.names[i] == '_score') { x = _score; } else "
+_PAINLESS_KNOTS = (
+    "int k = 0; int end = curve.knots.size(); "
+    "while (end - k > 1) { int middle = (k + end) / 2; "
+    "if (x >= curve.knots[middle]) { k = middle; } else { end = middle; } } "
+    "if (x < curve.knots[0] || k == curve.knots.size() - 1) { x = curve.values[k]; } else { "
+    "double slope = (curve.values[k + 1] - curve.values[k]) / (curve.knots[k + 1] - curve.knots[k]); "
+    "x = curve.values[k] + (x - curve.knots[k]) * slope; } "
+)
+_PAINLESS_LOGARITHM = (
+    "double logged = Math.log1p(Math.abs(x) / curve.unit); "
+    "x = ((x < 0 ? -logged : logged) - curve.shift) / curve.scale; "
+)
 
 
 def _problem(name: str) -> str | None:
@@ -54,7 +81,7 @@ class ElasticsearchScript(Target):
     name: ClassVar[str] = "elasticsearch-script"
     title: ClassVar[str] = "script_score"
     ending: ClassVar[str] = "script.json"
-    accepts: ClassVar[Accepts] = Accepts(negative_scores=False, problem_with_name=_problem)
+    accepts: ClassVar[Accepts] = Accepts(negative_scores=False, curves=True, problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = ROUNDED_DOUBLE
     run_by: ClassVar[str] = "OpenSearch 3.6 and Lucene's expression compiler"
 
@@ -84,18 +111,27 @@ class ElasticsearchScript(Target):
 
 
 def _painless(ranking: WeightedSum) -> dict[str, Any]:
-    parameters = {
+    parameters: dict[str, Any] = {
         "names": list(ranking.names),
         "weights": ranking.weights.tolist(),
         "missing": ranking.missing,
         "shift": ranking.shift,
     }
-    source = _PAINLESS.format(score=_PAINLESS_SCORE if _SCORE in ranking.names else "")
+    has_score = _SCORE in ranking.names
+    if ranking.curves:
+        parameters["curves"] = [curve.record() for curve in ranking.curves]
+        of = _PAINLESS_KNOTS if isinstance(ranking.curves[0], Piecewise) else _PAINLESS_LOGARITHM
+        source = _PAINLESS_CURVES.format(score=_PAINLESS_CURVED_SCORE if has_score else "", curve=of)
+    else:
+        source = _PAINLESS.format(score=_PAINLESS_SCORE if has_score else "")
     return {"lang": "painless", "source": source, "params": parameters}
 
 
 def _expression(ranking: WeightedSum) -> dict[str, Any]:
-    terms = [f"{weight!r} * {_value(name, ranking.missing)}" for name, weight in ranking.weight_of.items()]
+    terms = []
+    for name, weight, curve in ranking.terms():
+        value = _value(name, ranking.missing)
+        terms.append(f"{weight!r} * {value if curve is None else _WORDS.curve(curve, value)}")
     if ranking.shift:
         terms.append(repr(ranking.shift))
     source = " + ".join(terms)
@@ -105,6 +141,12 @@ def _expression(ranking: WeightedSum) -> dict[str, Any]:
             f"{_LONGEST_SUM} terms and {_LARGEST_SCRIPT:,} bytes. Use lang='painless' (--set lang=painless)."
         )
     return {"lang": "expression", "source": source}
+
+
+_WORDS = Words(
+    plain_number, lambda x, threshold, below, otherwise: f"({x} < {threshold} ? {below} : {otherwise})",
+    lambda x: f"ln({x})",
+)  # fmt: skip
 
 
 def _value(name: str, missing: float) -> str:

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeAlias
 
+import numpy as np
+
 from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import Arithmetic
+from linrank.exporting.curves import Logarithm
 from linrank.exporting.weighted_sum import WeightedSum
 
 # What is wrong with a feature's name, and the remedy; None where nothing is.
@@ -32,6 +35,7 @@ class Accepts:
     negative_scores : whether a document's score may be negative
     shift : whether a constant can be added to the score
     most_features : how many features a model may have
+    curves : whether it can compute the curves of a model that transforms features
     problem_with_name : what is wrong with a name, or None
     why : where the limit of features comes from, and what to do
     """
@@ -39,6 +43,7 @@ class Accepts:
     negative_scores: bool = True
     shift: bool = True
     most_features: int | None = None
+    curves: bool = False
     problem_with_name: ProblemWithName = printable
     why: str = "Train a sparser model: linrank path."
 
@@ -95,6 +100,8 @@ class Target:
 def check(engine: Engine, ranking: WeightedSum) -> None:
     """Refuse what the engine cannot express, with the remedy."""
     accepts, arithmetic = engine.accepts, engine.arithmetic
+    if ranking.curves and not accepts.curves:
+        raise LinrankError(_no_curves(engine.title, ranking))
     if ranking.shift and not accepts.shift:
         raise LinrankError(f"{engine.title} has no place for a constant. Leave the shift out: it changes no order.")
     if abs(ranking.shift) > arithmetic.largest:
@@ -113,6 +120,28 @@ def check(engine: Engine, ranking: WeightedSum) -> None:
                 f"the weight of feature {name!r} on unscaled values is {weight:g}, which {engine.title} cannot hold"
                 f": it computes {arithmetic.says}. Give the feature in other units, and train again."
             )
+
+
+def _no_curves(title: str, ranking: WeightedSum) -> str:
+    """Why a model that transforms features is refused, and what to do, with the formula of the largest weight."""
+    j = int(np.argmax(np.abs(ranking.weights)))
+    curve, name = ranking.curves[j], ranking.names[j]
+    own = ""
+    if isinstance(curve, Logarithm):
+        own = f" In Solr a feature may be that function itself: {solr_function(curve, name)}."
+    return (
+        f"{title} weighs features as they are, and cannot compute what the model makes of them first. Compute it when "
+        f"documents are indexed, store it in the features' place, and export replace(model, scaling=None): "
+        f"{curve.said(name)}. All are in linrank show --json.{own} Or export to a target that computes curves: vespa, "
+        "elasticsearch-script, qdrant, sql, onnx, python, json."
+    )
+
+
+def solr_function(curve: Logarithm, field: str) -> str:
+    """A signed logarithm as a function query of Solr's, for a SolrFeature."""
+    logged = f"ln(sum(1,div(abs({field}),{curve.unit!r})))"
+    signed = f"if(lt({field},0),product(-1,{logged}),{logged})"
+    return f"{{!func}}div(sub({signed},{curve.shift!r}),{curve.scale!r})"
 
 
 def unusable_name(title: str, name: str, problem: str) -> LinrankError:

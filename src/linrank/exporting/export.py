@@ -110,6 +110,8 @@ def export(
 ) -> Export:
     """A model as another program takes it: scaling folded into the weights, features of weight 0 left out.
 
+    Where the model transforms features, a target that can computes the curves: weight x f(feature).
+
     Parameters
     ----------
     model : LinearModel, a trained linear ranker, or the path of a model file
@@ -206,6 +208,8 @@ def _with_constant(ranking: WeightedSum, values: Any) -> Any:
 
 def _usual_sizes(ranking: WeightedSum, model: LinearModel) -> Vector:
     """How large the features usually are, as far as the model knows; 1 where it does not."""
+    if ranking.curves:
+        return np.array([curve.usual_size for curve in ranking.curves])
     scale = model.scaling.scale if isinstance(model.scaling, ColumnScaling) else np.ones(model.n_features)
     return scale[[column for column in ranking.columns if column >= 0]]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from linrank.errors import MissingDependencyError
 from linrank.exporting.arithmetic import FLOAT32_ANY_ORDER, Arithmetic
+from linrank.exporting.curves import Logarithm, Piecewise
 from linrank.exporting.engine import Accepts, Target
 from linrank.exporting.weighted_sum import WeightedSum
 
@@ -24,7 +25,7 @@ class ONNX(Target):
     name: ClassVar[str] = "onnx"
     title: ClassVar[str] = "ONNX"
     ending: ClassVar[str] = "onnx"
-    accepts: ClassVar[Accepts] = Accepts()
+    accepts: ClassVar[Accepts] = Accepts(curves=True)
     arithmetic: ClassVar[Arithmetic] = FLOAT32_ANY_ORDER
     run_by: ClassVar[str] = "onnxruntime"
 
@@ -32,16 +33,20 @@ class ONNX(Target):
         onnx = _onnx()
         helper = onnx.helper
         weights = [onnx.numpy_helper.from_array(ranking.weights.astype("<f4")[:, None], "weights")]
-        nodes = [helper.make_node("MatMul", ["features", "weights"], ["scores"])]
+        before, constants = _curves(ranking)
+        of_curves = [helper.make_node(name, inputs, [output]) for name, inputs, output in before]
+        weights += [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
+        seen = before[-1][2] if before else "features"
+        nodes = [helper.make_node("MatMul", [seen, "weights"], ["scores"])]
         if ranking.shift:
             weights.append(onnx.numpy_helper.from_array(np.array(ranking.shift, dtype="<f4"), "shift"))
             nodes = [
-                helper.make_node("MatMul", ["features", "weights"], ["sums"]),
+                helper.make_node("MatMul", [seen, "weights"], ["sums"]),
                 helper.make_node("Add", ["sums", "shift"], ["scores"]),
             ]
         kind = onnx.TensorProto.FLOAT
         graph = helper.make_graph(
-            nodes,
+            [*of_curves, *nodes],
             "linrank",
             [helper.make_tensor_value_info("features", kind, ["documents", len(ranking)])],
             [helper.make_tensor_value_info("scores", kind, ["documents", 1])],
@@ -65,6 +70,49 @@ class ONNX(Target):
             f"input `features` has {len(ranking)} columns, in the order of the file's metadata: features, a JSON list",
             f"a NaN makes a score NaN: fill in {ranking.missing:g}, as the model counts a missing value",
         )
+
+
+def _curves(ranking: WeightedSum) -> tuple[list[tuple[str, list[str], str]], dict[str, Any]]:
+    """The operations, with their inputs and output, that take features through their curves, and their constants."""
+    curves = [curve.rounded() for curve in ranking.curves]
+    if not curves:
+        return [], {}
+    if isinstance(curves[0], Logarithm):
+        records = [curve.record() for curve in curves]
+        numbers = {name: np.array([record[name] for record in records], dtype="<f4") for name in records[0]}
+        operations = [
+            ("Abs", ["features"], "sizes"),
+            ("Div", ["sizes", "unit"], "in_units"),
+            ("Add", ["in_units", "one"], "from_one"),
+            ("Log", ["from_one"], "logs"),
+            ("Sign", ["features"], "signs"),
+            ("Mul", ["signs", "logs"], "signed"),
+            ("Sub", ["signed", "shift_of_logs"], "centred"),
+            ("Div", ["centred", "scale"], "curved"),
+        ]
+        shift = numbers.pop("shift")
+        return operations, {**numbers, "shift_of_logs": shift, "one": np.array(1.0, dtype="<f4")}
+    # value_0 + sum over segments of slope_k (x, kept within the segment, - knot_k), as many segments for all features.
+    n_segments = max(1, *(len(curve.knots) - 1 for curve in curves if isinstance(curve, Piecewise)))
+    starts, ends, slopes = (np.zeros((len(curves), n_segments), dtype="<f4") for _ in range(3))
+    firsts = np.zeros(len(curves), dtype="<f4")
+    for j, curve in enumerate(curves):
+        assert isinstance(curve, Piecewise)
+        used = len(curve.knots) - 1
+        starts[j, :used], ends[j, :used], slopes[j, :used] = curve.knots[:-1], curve.knots[1:], curve.slopes
+        firsts[j] = curve.values[0]
+    operations = [
+        ("Unsqueeze", ["features", "last"], "each"),
+        ("Max", ["each", "starts"], "not_before"),
+        ("Min", ["not_before", "ends"], "within"),
+        ("Sub", ["within", "starts"], "runs"),
+        ("Mul", ["runs", "slopes"], "rises"),
+        ("ReduceSum", ["rises", "last"], "risen"),
+        ("Squeeze", ["risen", "last"], "risen_of_features"),
+        ("Add", ["risen_of_features", "firsts"], "curved"),
+    ]
+    constants = {"starts": starts, "ends": ends, "slopes": slopes, "firsts": firsts}
+    return operations, {**constants, "last": np.array([2], dtype=np.int64)}
 
 
 def _onnx() -> Any:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from linrank.exporting.arithmetic import DOUBLE, Arithmetic
 from linrank.exporting.engine import Accepts, Target
@@ -19,17 +19,21 @@ def _no_name_is_wrong(name: str) -> None:  # noqa: ARG001 - of the kind of Probl
 
 @dataclass(frozen=True)
 class JSONWeights(Target):
-    """`{"feature": weight, …}`."""
+    """`{"feature": weight, …}`; with curves, `{"feature": {"weight": …, "knots": […], "values": […]}, …}`."""
 
     name: ClassVar[str] = "json"
     title: ClassVar[str] = "JSON"
     ending: ClassVar[str] = "weights.json"
-    accepts: ClassVar[Accepts] = Accepts(shift=False, problem_with_name=_no_name_is_wrong)
+    accepts: ClassVar[Accepts] = Accepts(shift=False, curves=True, problem_with_name=_no_name_is_wrong)
     arithmetic: ClassVar[Arithmetic] = DOUBLE
     run_by: ClassVar[str] = ""
 
     def write(self, ranking: WeightedSum) -> str:
-        return json.dumps(ranking.weight_of, indent=1, ensure_ascii=False) + "\n"
+        document: dict[str, Any] = dict(ranking.weight_of)
+        for name, weight, curve in ranking.terms():
+            if curve is not None:
+                document[name] = {"weight": weight, **curve.record()}
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)

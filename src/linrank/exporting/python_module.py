@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from linrank.exporting.arithmetic import DOUBLE, Arithmetic
+from linrank.exporting.curves import Piecewise
 from linrank.exporting.engine import Accepts, Target
 from linrank.exporting.weighted_sum import WeightedSum
 
 _MODULE = '''\
 """A linear ranker: score(document) is higher for what should stand above. Written by linrank."""
-
+{curves}
 WEIGHTS = {{
 {weights}
 }}
@@ -26,7 +27,8 @@ def score(document):
     for name, weight in WEIGHTS.items():
         value = document[name]
         # NaN is the one number that differs from itself.
-        total += weight * (MISSING if value is None or value != value else value)
+        value = MISSING if value is None or value != value else value
+        total += weight * {value}
     return total + SHIFT
 
 
@@ -37,6 +39,39 @@ def rank(documents):
 '''
 
 
+_PIECEWISE = '''
+from bisect import bisect_right
+
+# What each feature goes through before its weight: straight lines between these points, constant before and after.
+CURVES = {{
+{curves}}}
+
+
+def curve(name, value):
+    """What the curve of a feature makes of its value."""
+    knots, values = CURVES[name]
+    k = bisect_right(knots, value) - 1
+    if k < 0 or k == len(knots) - 1:
+        return values[max(k, 0)]
+    return values[k] + (value - knots[k]) * ((values[k + 1] - values[k]) / (knots[k + 1] - knots[k]))
+
+'''
+_LOGARITHM = '''
+from math import copysign, log1p
+
+# What each feature goes through before its weight: (sign(x) ln(1 + |x| / unit) - shift) / scale, by these three.
+CURVES = {{
+{curves}}}
+
+
+def curve(name, value):
+    """What the logarithm of a feature makes of its value."""
+    unit, shift, scale = CURVES[name]
+    return (copysign(log1p(abs(value) / unit), value) - shift) / scale
+
+'''
+
+
 @dataclass(frozen=True)
 class PythonModule(Target):
     """A Python module with `score(document)` and `rank(documents)`."""
@@ -44,13 +79,21 @@ class PythonModule(Target):
     name: ClassVar[str] = "python"
     title: ClassVar[str] = "Python"
     ending: ClassVar[str] = "ranker.py"
-    accepts: ClassVar[Accepts] = Accepts()
+    accepts: ClassVar[Accepts] = Accepts(curves=True)
     arithmetic: ClassVar[Arithmetic] = DOUBLE
     run_by: ClassVar[str] = "a bare interpreter"
 
     def write(self, ranking: WeightedSum) -> str:
         weights = "\n".join(f"    {name!r}: {weight!r}," for name, weight in ranking.weight_of.items())
-        return _MODULE.format(weights=weights, shift=ranking.shift, missing=ranking.missing)
+        curves, value = "", "value"
+        if ranking.curves:
+            value = "curve(name, value)"
+            listed = "".join(
+                f"    {name!r}: {list(curve.record().values())!r},\n"
+                for name, curve in zip(ranking.names, ranking.curves, strict=True)
+            )
+            curves = (_PIECEWISE if isinstance(ranking.curves[0], Piecewise) else _LOGARITHM).format(curves=listed)
+        return _MODULE.format(weights=weights, shift=ranking.shift, missing=ranking.missing, curves=curves, value=value)
 
     def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
         return (f"None and NaN count as {ranking.missing:g}; a feature that a document lacks is a KeyError",)

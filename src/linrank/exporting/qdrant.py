@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linrank.exporting.arithmetic import ROUNDED_DOUBLE_OF_FLOAT32_WEIGHTS, Arithmetic
+from linrank.exporting.curves import Curve, Logarithm
 from linrank.exporting.engine import Accepts, Target, curl, printable, unusable_name
 from linrank.exporting.weighted_sum import WeightedSum
 
@@ -22,6 +23,21 @@ def _problem(name: str) -> str | None:
     if "\\" in name:
         return "has a backslash, which no key of a formula can have"
     return printable(name)
+
+
+def _curve(curve: Curve, x: str) -> dict[str, Any]:
+    """What a curve makes of a variable: value_0 + sum of slope_k ((x within segment k) - knot_k) over segments."""
+    if isinstance(curve, Logarithm):
+        # Of what is above 0 and of what is below: there is no sign.
+        above, below = ({"max": [side, 0.0]} for side in (x, {"neg": x}))
+        logs = [{"ln": {"sum": [1.0, {"div": {"left": side, "right": curve.unit}}]}} for side in (above, below)]
+        logged = {"sum": [logs[0], {"neg": logs[1]}, -curve.shift]}
+        return {"div": {"left": logged, "right": curve.scale}}
+    terms: list[Any] = [float(curve.values[0])]
+    for k, slope in enumerate(curve.slopes.tolist()):
+        start, end = curve.knots[k : k + 2].tolist()
+        terms.append({"mult": [slope, {"sum": [{"min": [{"max": [x, start]}, end]}, -start]}]})
+    return {"sum": terms}
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,7 @@ class Qdrant(Target):
     name: ClassVar[str] = "qdrant"
     title: ClassVar[str] = "Qdrant"
     ending: ClassVar[str] = "qdrant.json"
-    accepts: ClassVar[Accepts] = Accepts(problem_with_name=_problem)
+    accepts: ClassVar[Accepts] = Accepts(curves=True, problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = ROUNDED_DOUBLE_OF_FLOAT32_WEIGHTS
     run_by: ClassVar[str] = "Qdrant's core"
 
@@ -49,8 +65,11 @@ class Qdrant(Target):
     url: str = "http://localhost:6333"
 
     def write(self, ranking: WeightedSum) -> str:
-        variables = {self._variable(name): weight for name, weight in ranking.weight_of.items()}
-        terms: list[Any] = [{"mult": [weight, variable]} for variable, weight in variables.items()]
+        variables = [self._variable(name) for name in ranking.names]
+        terms: list[Any] = [
+            {"mult": [weight, variable if curve is None else _curve(curve.rounded(), variable)]}
+            for variable, (_, weight, curve) in zip(variables, ranking.terms(), strict=True)
+        ]
         if ranking.shift:
             terms.append(ranking.shift)
         payload = [variable for variable in variables if not _SCORE.fullmatch(variable)]
@@ -78,7 +97,9 @@ class Qdrant(Target):
         return f"# prefetch is yours to fill: the search whose points are ordered\n{asked}"
 
     def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
+        newer = ("curves need a Qdrant whose formulas have max and min",) if ranking.curves else ()
         return (
+            *newer,
             f"a key that a point lacks counts as {ranking.missing:g}; null, a text or several values are an error",
             "as it is, prefetch brings any points: put your own search there (query, filter, using)",
         )

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import DOUBLE_ANY_ORDER, Arithmetic
+from linrank.exporting.curves import Logarithm, Words
 from linrank.exporting.engine import Accepts, Target, printable
 from linrank.exporting.weighted_sum import WeightedSum
 
@@ -45,6 +46,7 @@ class SQL(Target):
     ending: ClassVar[str] = "sql"
     accepts: ClassVar[Accepts] = Accepts(
         most_features=1600,
+        curves=True,
         problem_with_name=_problem,
         why="PostgreSQL's tables have no more columns. Train a sparser model: linrank path.",
     )
@@ -75,10 +77,10 @@ class SQL(Target):
         # Without the table's name, SQLite would take an unknown column for a text. A cast, since integers and decimals
         # would be added up as such; a NULL would put its row first or last.
         missing = literal(ranking.missing)
-        terms = [
-            f"{literal(weight)} * COALESCE(CAST({quoted(self.table)}.{quoted(name)} AS DOUBLE PRECISION), {missing})"
-            for name, weight in ranking.weight_of.items()
-        ]
+        terms = []
+        for name, weight, curve in ranking.terms():
+            value = f"COALESCE(CAST({quoted(self.table)}.{quoted(name)} AS DOUBLE PRECISION), {missing})"
+            terms.append(f"{literal(weight)} * {value if curve is None else _WORDS.curve(curve, value)}")
         if ranking.shift:
             terms.append(literal(ranking.shift))
         if len(terms) <= _TERMS_IN_A_GROUP:
@@ -100,10 +102,24 @@ class SQL(Target):
         )
 
     def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
+        logs = any(isinstance(curve, Logarithm) for curve in ranking.curves)
+        own = (
+            ("SQLite has ln where it is built with its mathematical functions, as its own programs are",)
+            if logs
+            else ()
+        )
         return (
+            *own,
             f"NULL counts as {ranking.missing:g}; a NaN in a column puts its row first: store NULL in its place",
             "the file is an expression, to stand after ORDER BY or before AS score; it is no statement of its own",
         )
+
+
+def _case(x: str, threshold: str, below: str, otherwise: str) -> str:
+    return f"CASE WHEN {x} < {threshold} THEN {below} ELSE {otherwise} END"
+
+
+_WORDS = Words(lambda number: f"({literal(number)})" if number < 0 else literal(number), _case, lambda x: f"ln({x})")
 
 
 def quoted(name: str) -> str:

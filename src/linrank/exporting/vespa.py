@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import DOUBLE_ANY_ORDER, Arithmetic
+from linrank.exporting.curves import Words, plain_number
 from linrank.exporting.engine import Accepts, Target, unusable_name
 from linrank.exporting.weighted_sum import WeightedSum
 
@@ -76,7 +77,7 @@ class Vespa(Target):
     name: ClassVar[str] = "vespa"
     title: ClassVar[str] = "Vespa"
     ending: ClassVar[str] = "profile"
-    accepts: ClassVar[Accepts] = Accepts(problem_with_name=_problem)
+    accepts: ClassVar[Accepts] = Accepts(curves=True, problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = DOUBLE_ANY_ORDER
     run_by: ClassVar[str] = "Vespa's evaluator of ranking expressions, without a server"
 
@@ -142,11 +143,20 @@ class Vespa(Target):
 
 def expression_lines(ranking: WeightedSum) -> list[str]:
     """The sum, a term a line."""
-    terms = [(weight, f" * {_value(name, ranking.missing)}") for name, weight in ranking.weight_of.items()]
+    terms = []
+    for name, weight, curve in ranking.terms():
+        value = _value(name, ranking.missing)
+        terms.append((weight, f" * {value if curve is None else _WORDS.curve(curve, value)}"))
     if ranking.shift:
         terms.append((ranking.shift, ""))
     (first, of_first), *others = terms
     return [f"{first!r}{of_first}", *(f"{'-' if number < 0 else '+'} {abs(number)!r}{of}" for number, of in others)]
+
+
+_WORDS = Words(
+    plain_number, lambda x, threshold, below, otherwise: f"if ({x} < {threshold}, {below}, {otherwise})",
+    lambda x: f"log({x})",
+)  # fmt: skip
 
 
 def _value(name: str, missing: float) -> str:

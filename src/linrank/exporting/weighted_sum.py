@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.dataset.feature_shapes import FeatureShapes
+from linrank.dataset.signed_log import SignedLog
 from linrank.errors import LinrankError
+from linrank.exporting.curves import Curve, curves_of
 
 if TYPE_CHECKING:
     from linrank.model import LinearModel
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 class WeightedSum:
     """score = shift + sum of weight_j x_j over features as they are given, none of which weighs 0.
 
+    Where the model transforms features, shift + sum of weight_j f_j(x_j).
+
     Attributes
     ----------
     names : what the target calls the features, in the order of the model
@@ -27,6 +32,7 @@ class WeightedSum:
     shift : a constant, which changes no order
     missing : what a missing value of a feature counts
     unused : features of the model that weigh 0, by their names in the model
+    curves : f_j of each feature; none where features are weighed as they are
     """
 
     names: tuple[str, ...]
@@ -35,11 +41,13 @@ class WeightedSum:
     shift: float = 0.0
     missing: float = 0.0
     unused: tuple[str, ...] = ()
+    curves: tuple[Curve, ...] = ()
 
     @classmethod
     def of(cls, model: LinearModel, names: Mapping[str, str] | None = None, shift: float = 0.0) -> WeightedSum:
         """The sum that ranks raw features as the model does; `names` says what the target calls some of them."""
-        raw = model.raw_weights()
+        has_curves = isinstance(model.scaling, FeatureShapes | SignedLog)
+        raw = model.weights if has_curves else model.raw_weights()
         _refuse_lost(model, raw)
         used = np.flatnonzero(raw).tolist()
         if not used:
@@ -57,6 +65,7 @@ class WeightedSum:
             float(shift),
             _filling(model),
             tuple(model.feature_names[j] for j in np.flatnonzero(raw == 0).tolist()),
+            curves_of(model.scaling, used),
         )
 
     def __len__(self) -> int:
@@ -66,6 +75,18 @@ class WeightedSum:
     def weight_of(self) -> dict[str, float]:
         """Each feature's weight by its name, in order."""
         return dict(zip(self.names, self.weights.tolist(), strict=True))
+
+    def terms(self) -> list[tuple[str, float, Curve | None]]:
+        """Each feature's name, its weight, and its curve where it has one."""
+        curves = self.curves or (None,) * len(self)
+        return list(zip(self.names, self.weights.tolist(), curves, strict=True))
+
+    def curved(self, rows: Any, *, rounded: bool = False) -> Any:
+        """What the curves make of rows, a column a feature; `rounded` where the target has their numbers as float32."""
+        if not self.curves:
+            return rows
+        curves = [curve.rounded() if rounded else curve for curve in self.curves]
+        return np.stack([curve.at(rows[:, j]) for j, curve in enumerate(curves)], axis=1)
 
     def with_constant(self, name: str) -> WeightedSum:
         """The same sum where the shift is the weight of a feature that is always 1; itself where there is no shift."""

@@ -1,0 +1,136 @@
+"""What a target computes of a feature before its weight: piecewise linear curves, and signed logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.dataset.feature_shapes import FeatureShapes
+from linrank.dataset.signed_log import SignedLog, signed_log
+
+
+@dataclass(frozen=True, eq=False)
+class Piecewise:
+    """f(x) = value_k + (x - knot_k) slope_k after knot k; constant before the first knot and after the last."""
+
+    knots: Vector
+    values: Vector
+
+    @property
+    def slopes(self) -> Vector:
+        """Of the segment that begins at each knot but the last."""
+        slopes: Vector = np.diff(self.values) / np.diff(self.knots)
+        return slopes
+
+    @property
+    def usual_size(self) -> float:
+        return float(np.median(np.abs(self.knots))) or 1.0
+
+    def at(self, x: Any) -> Any:
+        """F of some values, in their own precision."""
+        return FeatureShapes.of("additive", [(self.knots, self.values)]).at(x, 0)
+
+    def rounded(self) -> Piecewise:
+        """The curve whose knots are numbers of float32: those that are one there are one knot, the last of them."""
+        with np.errstate(over="ignore"):
+            knots = np.clip(self.knots, *_FLOAT32).astype(np.float32).astype(np.float64)
+        kept = np.append(np.diff(knots) > 0, True)
+        return Piecewise(knots[kept], self.values[kept])
+
+    def said(self, x: str) -> str:
+        """In words, for who computes it before."""
+        points = ", ".join(f"({knot:.6g}, {value:.6g})" for knot, value in zip(self.knots, self.values, strict=True))
+        return f"f({x}) = the straight lines through {points}, constant before and after"
+
+    def record(self) -> dict[str, Any]:
+        return {"knots": self.knots.tolist(), "values": self.values.tolist()}
+
+
+@dataclass(frozen=True)
+class Logarithm:
+    """f(x) = (sign(x) ln(1 + |x| / unit) - shift) / scale."""
+
+    unit: float
+    shift: float
+    scale: float
+
+    @property
+    def usual_size(self) -> float:
+        return self.unit
+
+    def at(self, x: Any) -> Any:
+        """F of some values, in their own precision."""
+        return (signed_log(np.asarray(x, dtype=np.float64), self.unit) - self.shift) / self.scale
+
+    def rounded(self) -> Logarithm:
+        """The same with numbers of float32."""
+        return replace(self, **{name: float(np.float32(number)) for name, number in self.record().items()})
+
+    def said(self, x: str) -> str:
+        """In words, for who computes it before."""
+        return f"f({x}) = (sign({x}) * ln(1 + abs({x}) / {self.unit!r}) - {self.shift!r}) / {self.scale!r}"
+
+    def record(self) -> dict[str, Any]:
+        return {"unit": self.unit, "shift": self.shift, "scale": self.scale}
+
+
+Curve: TypeAlias = Piecewise | Logarithm
+
+_FLOAT32 = (-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max))
+
+
+def curves_of(transform: Any, columns: list[int]) -> tuple[Curve, ...]:
+    """Those of some features; none where the features of a model have none."""
+    if isinstance(transform, FeatureShapes):
+        return tuple(Piecewise(*transform.curve(column)) for column in columns)
+    if isinstance(transform, SignedLog):
+        return tuple(Logarithm(**transform.shown(column)) for column in columns)
+    return ()
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a language of expressions says what a curve computes.
+
+    Attributes
+    ----------
+    number : a number, which may be negative
+    choose : (x, threshold, below, otherwise): the one if x is below the threshold, else the other
+    ln : the natural logarithm of an expression
+    """
+
+    number: Callable[[float], str]
+    choose: Callable[[str, str, str, str], str]
+    ln: Callable[[str], str]
+
+    def curve(self, curve: Curve, x: str) -> str:
+        """What the curve makes of x, which is an expression that may stand anywhere."""
+        if isinstance(curve, Logarithm):
+            unit = self.number(curve.unit)
+            below, above = f"-{self.ln(f'1.0 - {x} / {unit}')}", self.ln(f"1.0 + {x} / {unit}")
+            logged = self.choose(x, self.number(0.0), f"({below})", above)
+            return f"(({logged} - {self.number(curve.shift)}) / {self.number(curve.scale)})"
+        lines = [
+            f"({self.number(value)} + ({x} - {self.number(knot)}) * {self.number(slope)})"
+            for value, knot, slope in zip(curve.values, curve.knots, curve.slopes, strict=False)
+        ]
+        ends = (self.number(value) for value in (curve.values[0], curve.values[-1]))
+        return self._halved(x, curve.knots, [next(ends), *lines, next(ends)])
+
+    def _halved(self, x: str, thresholds: Vector, results: list[str]) -> str:
+        """The result that x has between the thresholds, found by halving: few comparisons, whatever their number."""
+        if len(results) == 1:
+            return results[0]
+        middle = len(results) // 2
+        below = self._halved(x, thresholds[: middle - 1], results[:middle])
+        above = self._halved(x, thresholds[middle:], results[middle:])
+        return self.choose(x, self.number(float(thresholds[middle - 1])), below, above)
+
+
+def plain_number(number: float) -> str:
+    """As most languages write it; in parentheses where it is negative, so that it may follow a minus."""
+    return f"({float(number)!r})" if number < 0 else repr(float(number))
