@@ -13,9 +13,10 @@ from linrank import RankSVM, make_ranking
 from linrank.cli import main
 from linrank.errors import LinrankError
 from linrank.experiments import comparison, tables
-from linrank.experiments.comparison import Job, JobResult, Protocol, fitted, predicted, run_job
+from linrank.experiments.comparison import Job, JobResult, fitted, predicted, run_job
 from linrank.experiments.contenders import Contender
 from linrank.experiments.folds import find_folds
+from linrank.experiments.protocol import Protocol
 from linrank.experiments.results import Plan, Results, differences
 from linrank.measures import NDCG, evaluate, holm, randomisation_test
 from linrank.reading.write_svmlight import write_svmlight

@@ -14,9 +14,10 @@ from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.searching import MOST_STEPS
 from linrank.experiments import comparison_page
-from linrank.experiments.comparison import Job, Protocol, run_job
+from linrank.experiments.comparison import Job, run_job
 from linrank.experiments.contenders import Contender, contender, contenders_of
 from linrank.experiments.folds import Part, dealt_folds
+from linrank.experiments.protocol import Protocol
 from linrank.experiments.report import ReportContent, render
 from linrank.reading.write_svmlight import write_svmlight
 

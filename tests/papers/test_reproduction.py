@@ -9,8 +9,8 @@ from linrank import make_ranking
 from linrank.cli import main
 from linrank.errors import LinrankError
 from linrank.estimators.catalogue import METHODS
-from linrank.experiments.comparison import Protocol
 from linrank.experiments.contenders import Contender, contender
+from linrank.experiments.protocol import Protocol
 from linrank.experiments.results import Plan, Results
 from linrank.papers import grids
 from linrank.papers.grids import PAPER_GRIDS, Search, seeded_names

@@ -217,7 +217,7 @@ def say_what_is_read(results: Results) -> None:
 
 def _plan(arguments: Namespace) -> Plan:
     from linrank.experiments.compare import planned
-    from linrank.experiments.comparison import Protocol
+    from linrank.experiments.protocol import Protocol
 
     check_transform(arguments)
     names = contender_names(arguments.methods)

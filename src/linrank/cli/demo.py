@@ -65,7 +65,7 @@ def run(arguments: Namespace) -> None:
 def _compare(folder: Path) -> Comparison:
     """Every ranker on the one fold there is, in this process: the sample is small."""
     from linrank.experiments.compare import Comparison, planned
-    from linrank.experiments.comparison import Protocol
+    from linrank.experiments.protocol import Protocol
     from linrank.experiments.results import Results
 
     results = Results(folder / "comparison", planned(folder, _METHODS, Protocol(), title="the sample data"))

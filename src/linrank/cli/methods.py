@@ -92,14 +92,17 @@ def check_transform(arguments: Namespace) -> None:
         )
 
 
-def feature_choice(arguments: Namespace, ranker: Any, train: Any, through: Any) -> Any:
+def feature_choice(arguments: Namespace, ranker: Any, train: Any, vali: Any, through: Any) -> Any:
     """What features go through before the ranker sees them: --transform and --scaling, or what is its own affair."""
     from linrank.dataset.scaling import ScalingChoice
     from linrank.dataset.transform_choice import choose_transform
+    from linrank.estimators.auto_transform import choose_on_validation
 
-    if not ranker.shapes_features:
-        return choose_transform(arguments.transform, arguments.scaling, train, through)
-    return ScalingChoice(None, f"what {arguments.method} does with the features is its own")
+    if ranker.shapes_features:
+        return ScalingChoice(None, f"what {arguments.method} does with the features is its own")
+    if arguments.transform == "auto":
+        return choose_on_validation(arguments.scaling, train, vali, through=through)
+    return choose_transform(arguments.transform, arguments.scaling, train, through)
 
 
 def check_own_features(arguments: Namespace) -> None:

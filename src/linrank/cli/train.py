@@ -107,7 +107,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     fingerprint = train.fingerprint if is_left_on_disk(arguments) else begun(train.fingerprint)
     with naming(arguments.data):
         by = one_after_the_other if cluster is None else through(cluster)
-        choice = feature_choice(arguments, METHODS[arguments.method].load(), train, by)
+        choice = feature_choice(arguments, METHODS[arguments.method].load(), train, vali, by)
         train_scaled = scaled(train, scaling := choice.scaling)
         if not is_left_on_disk(arguments):
             train_scaled.check_trainable()

@@ -52,6 +52,7 @@ def run(arguments: Namespace) -> None:
     from linrank.dataset.queries import check_folds
     from linrank.dataset.scaling import scaled
     from linrank.dataset.transform_choice import choose_transform
+    from linrank.estimators.auto_transform import choose_on_validation
     from linrank.estimators.rank_svm_cv import RankSVMCV
     from linrank.measures import parse_measure
     from linrank.measures.evaluation import check_measures
@@ -70,7 +71,10 @@ def run(arguments: Namespace) -> None:
         check_folds(f"{arguments.data}: --cv {arguments.cv},", arguments.cv, train.n_queries)
     reading = time.perf_counter() - started
     with naming(arguments.data):
-        choice = choose_transform(arguments.transform, arguments.scaling, train)
+        if arguments.transform == "auto":
+            choice = choose_on_validation(arguments.scaling, train, vali, arguments.measure)
+        else:
+            choice = choose_transform(arguments.transform, arguments.scaling, train)
         train_scaled = scaled(train, scaling := choice.scaling)
         train_scaled.check_trainable()
         if vali is None:

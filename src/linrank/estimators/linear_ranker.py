@@ -72,7 +72,13 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             return dataset, validation
         executor = getattr(self, "executor", None)
         by = one_after_the_other if executor is None else through(executor)
-        choice = choose_transform(self.transforms, self._scaling_after, dataset, by)
+        if self.transforms == "auto" and validation:
+            from linrank.estimators.auto_transform import choose_on_validation
+
+            measure = getattr(self, "measure", "ndcg@10")
+            choice = choose_on_validation(self._scaling_after, dataset, validation[-1], measure, by)
+        else:
+            choice = choose_transform(self.transforms, self._scaling_after, dataset, by)
         self.transform_, self.transform_reason_ = choice.scaling, str(choice)
         return scaled(dataset, self.transform_), [scaled(watched, self.transform_) for watched in validation]
 

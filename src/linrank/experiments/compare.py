@@ -16,10 +16,10 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, MissingDependencyError, naming
 from linrank.estimators.base import Ranker
 from linrank.experiments import tables
-from linrank.experiments.comparison import Protocol
 from linrank.experiments.contenders import contenders_of
 from linrank.experiments.final import FILE, Trained, described, stored_model, train_on_everything
 from linrank.experiments.folds import Fold, Part, dealt_folds, find_folds
+from linrank.experiments.protocol import Protocol
 from linrank.experiments.results import Plan, Results, differences
 from linrank.experiments.running import Watch
 from linrank.experiments.standings import Standing

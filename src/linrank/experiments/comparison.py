@@ -1,4 +1,4 @@
-"""The protocol of a comparison: every method on every fold, settings chosen on the validation part alone."""
+"""The jobs of a comparison: every method on every fold, settings chosen on the validation part alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Any
 
@@ -16,10 +16,8 @@ import numpy as np
 
 from linrank._version import __version__
 from linrank.arrays import Vector
-from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import SCALINGS, scaled
-from linrank.dataset.transform_choice import AskedTransform, choose_transform
+from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
 from linrank.estimators.base import Ranker
 from linrank.estimators.conventions import ConvergenceWarning
@@ -27,75 +25,14 @@ from linrank.estimators.searching import Tried
 from linrank.experiments.checked import Checked
 from linrank.experiments.contenders import Contender, as_plain, parameters_of
 from linrank.experiments.folds import Fold
-from linrank.measures import evaluate, parse_measure, parse_measures, within_one_standard_error
+from linrank.experiments.protocol import Protocol
+from linrank.measures import evaluate, parse_measure, within_one_standard_error
 from linrank.measures.evaluation import check_measures
 
 # Points of a training history that are kept: enough for a picture.
 _HISTORY = 200
 # Names of features that are kept: enough to say what a small model is made of.
 _STRONGEST = 10
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How contenders are chosen and measured.
-
-    `fewest` chooses, instead of the best on the validation part, the one with the fewest features among those whose
-    mean difference from the best is within one standard error of that difference.
-    """
-
-    measures: tuple[str, ...] = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map")
-    select: str = "ndcg@10"
-    scaling: str = "auto"
-    fewest: bool = False
-    seed: int = 0
-    transform: str = "none"
-
-    def evaluated(self) -> tuple[str, ...]:
-        """All measures there are values of, the one that selects among them."""
-        return self.measures if self.select in self.measures else (*self.measures, self.select)
-
-    @classmethod
-    def of(
-        cls, measures: str | Sequence[str], select: str, scaling: str, fewest: bool, seed: int, transform: str = "none"
-    ) -> Protocol:
-        """The protocol whose measures are as a user writes them, in any spelling."""
-        listed = parse_measures(measures if isinstance(measures, str) else " ".join(measures))
-        AskedTransform.named(transform)
-        return cls(tuple(map(str, listed)), str(parse_measure(select)), scaling, fewest, seed, transform)
-
-    def record(self) -> dict[str, Any]:
-        """As JSON has it; without a transform as before there were any, so that what was compared then still counts."""
-        known = asdict(self)
-        if self.transform == "none":
-            del known["transform"]
-        return known
-
-    def choice(self, train: RankingDataset, ranker: Any = None) -> Scaling | None:
-        """What the features of a training part go through, fitted on it; nothing for a ranker that sees to it."""
-        if getattr(ranker, "shapes_features", False):
-            return None
-        return choose_transform(self.transform, self.scaling, train).scaling
-
-    @classmethod
-    def from_record(cls, record: Checked) -> Protocol:
-        """The protocol that `record` told of."""
-        measures = tuple(record.field("measures").texts())
-        select = record.field("select").text()
-        for name in (*measures, select):
-            try:
-                parse_measure(name)
-            except LinrankError as error:
-                record.field("measures").refuse(f"names no measure: {error}")
-        scaling, fewest = record.field("scaling").text(), record.field("fewest").flag()
-        if scaling not in SCALINGS:
-            record.field("scaling").refuse(f"is {scaling!r}, which is no scaling")
-        transform = record.field("transform").text() if "transform" in record.value else "none"
-        try:
-            AskedTransform.named(transform)
-        except LinrankError as error:
-            record.field("transform").refuse(f"names no transform: {error}")
-        return cls(measures, select, scaling, fewest, record.field("seed").count(), transform)
 
 
 @dataclass(frozen=True)

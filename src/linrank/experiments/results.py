@@ -20,9 +20,10 @@ from linrank._version import __version__
 from linrank.arrays import Vector
 from linrank.errors import DataFormatError, LinrankError
 from linrank.experiments.checked import Checked, check_file_name
-from linrank.experiments.comparison import Job, JobResult, Protocol
+from linrank.experiments.comparison import Job, JobResult
 from linrank.experiments.contenders import Contender
 from linrank.experiments.folds import Fold
+from linrank.experiments.protocol import Protocol
 from linrank.experiments.running import Watch, check_for_cluster, run_jobs
 from linrank.experiments.standings import Standing, sparsest_near_best, standings
 from linrank.files import replacing

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from linrank.errors import LinrankError
-from linrank.experiments.comparison import JobResult, Protocol
+from linrank.experiments.comparison import JobResult
 from linrank.experiments.contenders import Contender
 from linrank.experiments.folds import Fold, Part, find_folds
+from linrank.experiments.protocol import Protocol
 from linrank.experiments.results import Plan, Results
 from linrank.experiments.tables import markdown
 from linrank.papers.grids import searched, seeded, seeded_names
