@@ -10,8 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.dataset.column_values import column_values
+from linrank.dataset.curve_kernels import shaped_rows
+from linrank.dataset.feature_shapes import FeatureShapes
+from linrank.dataset.fitted_transforms import fit_transform
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import choose_scaling, fit_scaling
+from linrank.dataset.skewness import skewed_features
 from linrank.dataset.summary import count_pairs
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
@@ -65,6 +70,7 @@ def use_every_kernel() -> None:
 def _use_training(data: RankingDataset, weights: Vector) -> None:
     choose_scaling("auto", data)
     fit_scaling("query", data).apply(data.features, data.queries)
+    _use_transforms(data)
     count_pairs(data)
     listed(weights, ",")
     single_feature_ndcg(data)
@@ -96,6 +102,16 @@ def _use_training(data: RankingDataset, weights: Vector) -> None:
     with Threads(1) as executor:
         point = RankingObjective(SquaredHinge(), L2(), 1.0, PlacedData.of(data, executor)).at(weights)
         point.crude_hessian_diagonal()
+
+
+def _use_transforms(data: RankingDataset) -> None:
+    for kind in ("rank-gauss", "signed-log"):
+        fitted = fit_transform(kind, data, knots=4, scaling="max-abs")
+        fitted.apply(data.features)
+        if isinstance(fitted, FeatureShapes) and not data.is_sparse:
+            shaped_rows(data.features, fitted, 1)
+    skewed_features(data)
+    column_values(data.features, most=2)
 
 
 def _use_reader(data: RankingDataset, dtype: str) -> None:

@@ -54,15 +54,6 @@ class ColumnValues:
         """What numbers, one a value, add up to in each column."""
         return np.add.reduceat(np.append(numbers, 0), self.starts[:-1]) * (np.diff(self.starts) > 0)
 
-    def mid_ranks(self) -> Vector:
-        """The share of rows below each value, and half of those that have it."""
-        until = np.cumsum(self.counts)
-        before = np.concatenate([[0], until])[self.starts[:-1]]
-        n_rows = np.maximum(self.sums(self.counts), 1)
-        columns = self.of_each()
-        shares: Vector = (until - before[columns] - 0.5 * self.counts) / n_rows[columns]
-        return shares
-
     def thinned(self, most: int) -> ColumnValues:
         """About as many values a column at most: neighbours become one, their median, that counts for all of them.
 

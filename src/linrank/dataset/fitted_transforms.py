@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from linrank.arrays import Offsets, Vector
+from linrank.arrays import Offsets, Vector, offsets_from_sizes
 from linrank.compiled import kernel
 from linrank.dataset.column_values import (
     ColumnValues,
@@ -28,8 +28,8 @@ TransformKind: TypeAlias = Literal["rank-gauss", "signed-log"]
 Transform: TypeAlias = FeatureShapes | SignedLog
 
 KNOTS = 64
-# Points of the exact curve that knots are chosen from: a step of the rank, or of the normal score, apart.
-_FINE_RANK, _FINE_SCORE = 1.0 / 1024, 1.0 / 64
+# Points of the exact curve that knots are chosen from: so far apart in rank, and in the tails in shares of the tail.
+_FINE_RANK, _FINE_TAIL = 1.0 / 1024, 1.0 / 32
 # Of float64: a knot that is nearer to its neighbour, or further from all others, has no slope.
 _NEAREST = 1e-290
 
@@ -101,13 +101,16 @@ def _side_by_side(parts: list[Any]) -> Transform:
 def _rank_gauss(values: ColumnValues, most: int) -> FeatureShapes:
     from scipy.special import ndtri
 
-    ranks = values.mid_ranks()
-    scores = ndtri(ranks)
-    chosen = np.zeros(len(scores), dtype=bool)
-    _choose_knots(values.values, values.counts, ranks, scores, values.starts, most, chosen)
-    sizes = np.add.reduceat(chosen, values.starts[:-1], dtype=np.int64) if values.n_columns else np.zeros(0, np.int64)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return FeatureShapes("rank-gauss", values.values[chosen], scores[chosen], starts)
+    # Of up to millions of values, few points are enough to choose knots from: normal scores are of these alone.
+    places, ranks = np.empty(len(values.values), dtype=np.int64), np.empty(len(values.values))
+    sizes = np.empty(values.n_columns, dtype=np.int64)
+    n_points = _fine_points(values.values, values.counts, values.starts, most, places, ranks, sizes)
+    places, scores, starts = places[:n_points], ndtri(ranks[:n_points]), offsets_from_sizes(sizes)
+    points, shares = values.values[places], values.counts[places] / np.repeat(values.sums(values.counts), sizes)
+    chosen = np.zeros(n_points, dtype=bool)
+    _choose_knots(points, shares, ranks[:n_points], scores, starts, most, chosen)
+    kept = np.add.reduceat(chosen, starts[:-1], dtype=np.int64) if values.n_columns else sizes
+    return FeatureShapes("rank-gauss", points[chosen], scores[chosen], offsets_from_sizes(kept))
 
 
 def _signed_log(values: ColumnValues) -> SignedLog:
@@ -179,27 +182,55 @@ def _median_sizes(values, counts, starts, medians):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _choose_knots(values, counts, ranks, scores, starts, most, chosen):  # type: ignore[no-untyped-def]
-    """Mark the knots of each column: all values where they are few, else those without which the curve is worst."""
+def _fine_points(values, counts, starts, most, places, ranks, sizes):  # type: ignore[no-untyped-def]
+    """The values to choose knots from, and their mid-ranks: all where they are few, else both sides of small steps."""
+    n_points = 0
+    for column in range(len(starts) - 1):
+        start, stop = starts[column], starts[column + 1]
+        total = 0
+        for place in range(start, stop):
+            total += counts[place]
+        few, first, last_rank = stop - start <= most, n_points, 0.0
+        below = rank = before = 0.0
+        for place in range(start, stop):
+            before, rank = rank, (below + 0.5 * counts[place]) / total
+            below += counts[place]
+            fine = min(_FINE_RANK, _FINE_TAIL * min(rank, 1.0 - rank))
+            if few or place == start or place == stop - 1 or rank - last_rank >= fine:
+                if n_points > first:
+                    last = values[places[n_points - 1]]
+                    # Too near for a slope in float64: as good as equal.
+                    if values[place] - last < _NEAREST:
+                        continue
+                    if values[place - 1] - last >= _NEAREST and values[place] - values[place - 1] >= _NEAREST:
+                        places[n_points], ranks[n_points] = place - 1, before
+                        n_points += 1
+                places[n_points], ranks[n_points] = place, rank
+                n_points += 1
+                last_rank = rank
+        sizes[column] = n_points - first
+    return n_points
+
+
+@kernel
+def _choose_knots(values, shares, ranks, scores, starts, most, chosen):  # type: ignore[no-untyped-def]
+    """Mark the knots of each column: all points where they are few, else those without which the curve is worst."""
     lefts, rights = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     splits, costs = np.empty(most, dtype=np.int64), np.empty(most)
-    largest = np.max(np.diff(starts)) if len(starts) > 1 else 0
-    points = np.empty(largest, dtype=np.int64)
     for column in range(len(starts) - 1):
-        n_points = _fine_points(values, ranks, scores, starts[column], starts[column + 1], most, points)
-        for point in points[:n_points]:
-            chosen[point] = n_points <= most
-        if n_points <= most:
+        start, stop = starts[column], starts[column + 1]
+        if stop - start <= most:
+            chosen[start:stop] = True
             continue
         # Segments between knots; the one with the largest error is split where that is largest, until all are there.
         # To begin with, the ends are knots, and what a large share of the rows has.
-        heavy = np.sum(counts[starts[column] : starts[column + 1]]) * 2.0 / most
-        left, n_segments = 0, 0
-        for point in range(1, n_points):
-            if point == n_points - 1 or counts[points[point]] >= heavy:
-                chosen[points[left]] = chosen[points[point]] = True
+        left, n_segments = start, 0
+        chosen[start] = True
+        for point in range(start + 1, stop):
+            if point == stop - 1 or shares[point] * most >= 2.0:
+                chosen[point] = True
                 lefts[n_segments], rights[n_segments] = left, point
-                costs[n_segments], splits[n_segments] = _misfit(values, ranks, scores, points, left, point)
+                costs[n_segments], splits[n_segments] = _misfit(values, ranks, scores, left, point)
                 n_segments += 1
                 left = point
         while n_segments < most - 1:
@@ -210,45 +241,22 @@ def _choose_knots(values, counts, ranks, scores, starts, most, chosen):  # type:
             if costs[worst] <= 0.0:
                 break
             split, right = splits[worst], rights[worst]
-            chosen[points[split]] = True
+            chosen[split] = True
             rights[worst], lefts[n_segments], rights[n_segments] = split, split, right
-            costs[worst], splits[worst] = _misfit(values, ranks, scores, points, lefts[worst], split)
-            costs[n_segments], splits[n_segments] = _misfit(values, ranks, scores, points, split, right)
+            costs[worst], splits[worst] = _misfit(values, ranks, scores, lefts[worst], split)
+            costs[n_segments], splits[n_segments] = _misfit(values, ranks, scores, split, right)
             n_segments += 1
 
 
 @kernel
-def _fine_points(values, ranks, scores, start, stop, most, points):  # type: ignore[no-untyped-def]
-    """The places of values to choose from: all where they are few, otherwise the ends and both sides of each step."""
-    n_points, last = 1, start
-    points[0] = start
-    few = stop - start <= most
-    for place in range(start + 1, stop):
-        # Too near for a slope in float64: as good as equal.
-        if values[place] - values[last] < _NEAREST:
-            continue
-        steps = ranks[place] - ranks[last] >= _FINE_RANK or scores[place] - scores[last] >= _FINE_SCORE
-        if few or steps or place == stop - 1:
-            if not few and place - 1 > last and values[place] - values[place - 1] >= _NEAREST:
-                points[n_points] = place - 1
-                n_points += 1
-            points[n_points] = last = place
-            n_points += 1
-    return n_points
-
-
-@kernel
-def _misfit(values, ranks, scores, points, left, right):  # type: ignore[no-untyped-def]
+def _misfit(values, ranks, scores, left, right):  # type: ignore[no-untyped-def]
     """The sum over rows of the squared error of a straight line between two points, and the point furthest from it."""
-    first, last = points[left], points[right]
-    slope = (scores[last] - scores[first]) / (values[last] - values[first])
+    slope = (scores[right] - scores[left]) / (values[right] - values[left])
     total, furthest, split = 0.0, 0.0, left + 1
     for point in range(left + 1, right):
-        place = points[point]
-        error = scores[place] - scores[first] - (values[place] - values[first]) * slope
+        error = scores[point] - scores[left] - (values[point] - values[left]) * slope
         # Half of the rows between its neighbours are nearest to a point.
-        share = 0.5 * (ranks[points[point + 1]] - ranks[points[point - 1]])
-        total += share * error * error
+        total += 0.5 * (ranks[point + 1] - ranks[point - 1]) * error * error
         if abs(error) > furthest:
             furthest, split = abs(error), point
     return total, split

@@ -12,8 +12,10 @@ import scipy
 from linrank.arrays import Vector, for_kernels
 from linrank.compiled import kernel
 from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling, Scaling, ScalingKind
+from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.features import refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.signed_log import SignedLog
 from linrank.dataset.sound_rows import csr_of, narrow
 from linrank.errors import LinrankError, UnusableNumberError
 from linrank.loaded import is_sparse
@@ -151,7 +153,11 @@ def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
     if scaling is not None and hasattr(dataset, "scaled"):
         of_file: RankingDataset = dataset.scaled(scaling)
         return of_file
-    return dataset if scaling is None else replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
+    if scaling is None:
+        return dataset
+    if isinstance(scaling, FeatureShapes | SignedLog):
+        return replace(dataset, features=scaling.apply(dataset.features, n_threads=None))
+    return replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
 
 
 def column_deviations(dataset: RankingDataset) -> Vector:
