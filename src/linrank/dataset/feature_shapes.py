@@ -156,10 +156,13 @@ class FeatureShapes:
         # What was computed is computed again, where it is wanted.
         return {name: self.__dict__[name] for name in ("kind", "knots", "values", "starts")}
 
-    def scaled(self, shift: Vector, scale: Vector) -> FeatureShapes:
-        """The curves (f_j - shift_j) / scale_j."""
-        of_each = np.repeat(np.arange(self.n_features), np.diff(self.starts))
-        return FeatureShapes(self.kind, self.knots, (self.values - shift[of_each]) / scale[of_each], self.starts)
+    def scaled(self, scale: Vector) -> FeatureShapes:
+        """The curves f_j / scale_j."""
+        return replace(self, values=self.values / np.repeat(scale, np.diff(self.starts)))
+
+    def from_zero(self) -> FeatureShapes:
+        """The curves f_j - f_j(0), which rank alike and give dense and sparse rows the same score."""
+        return replace(self, values=self.values - np.repeat(self.at_zero, np.diff(self.starts)))
 
     def shown(self, feature: int) -> dict[str, Any]:
         """The curve of a feature as plain numbers."""

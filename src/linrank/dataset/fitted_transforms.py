@@ -28,6 +28,8 @@ TransformKind: TypeAlias = Literal["rank-gauss", "signed-log"]
 Transform: TypeAlias = FeatureShapes | SignedLog
 
 KNOTS = 64
+RARE = 0.95
+"""A feature with this share of zeros is rare: a standard deviation would make its other values large."""
 # Points of the exact curve that knots are chosen from: so far apart in rank, and in the tails in shares of the tail.
 _FINE_RANK, _FINE_TAIL = 1.0 / 1024, 1.0 / 32
 # Of float64: a knot that is nearer to its neighbour, or further from all others, has no slope.
@@ -47,25 +49,24 @@ def fit_transform(
 
     "rank-gauss": the normal score of a value's mid-rank among the training data, by a curve of so many `knots`.
     "signed-log": sign(x) ln(1 + |x| / unit), the unit the median of |x| where x is not 0. `scaling` is what follows:
-    "standard", "min-max", "max-abs" or "none"; "auto" is none after ranks, else standard, or max-abs if sparse.
+    "standard", "min-max", "max-abs" or "none"; "auto" is none after ranks, else standard, or max-abs for features that
+    are 0 nearly everywhere. All of them leave 0 where it is, so that a row has one score, whether zeros are stored or not.
     """
     if knots < 2:
         raise LinrankError(f"knots={knots}: a curve needs 2 at least.")
     parts: list[Transform] = []
     for values in values_of(dataset, through, n_threads):
         _refuse_too_far(values, dataset.names[sum(part.n_features for part in parts) :])
-        parts.append(_fitted(kind, values, knots, scaling, dataset.is_sparse))
+        parts.append(_fitted(kind, values, knots, scaling))
     return parts[0] if len(parts) == 1 else _side_by_side(parts)
 
 
-def _fitted(kind: TransformKind, values: ColumnValues, knots: int, scaling: str, sparse: bool) -> Transform:
+def _fitted(kind: TransformKind, values: ColumnValues, knots: int, scaling: str) -> Transform:
     """The transform of some columns."""
     transform: Transform = _rank_gauss(values, knots) if kind == "rank-gauss" else _signed_log(values)
     if scaling == "none" or (scaling == "auto" and kind == "rank-gauss"):
         return transform
-    if scaling == "auto":
-        scaling = "max-abs" if sparse else "standard"
-    return _scaled(transform, values, scaling, sparse)
+    return _scaled(transform, values, scaling)
 
 
 def values_of(dataset: RankingDataset, through: Through, n_threads: int | None = None) -> Iterator[ColumnValues]:
@@ -110,7 +111,7 @@ def _rank_gauss(values: ColumnValues, most: int) -> FeatureShapes:
     chosen = np.zeros(n_points, dtype=bool)
     _choose_knots(points, shares, ranks[:n_points], scores, starts, most, chosen)
     kept = np.add.reduceat(chosen, starts[:-1], dtype=np.int64) if values.n_columns else sizes
-    return FeatureShapes("rank-gauss", points[chosen], scores[chosen], offsets_from_sizes(kept))
+    return FeatureShapes("rank-gauss", points[chosen], scores[chosen], offsets_from_sizes(kept)).from_zero()
 
 
 def _signed_log(values: ColumnValues) -> SignedLog:
@@ -119,36 +120,39 @@ def _signed_log(values: ColumnValues) -> SignedLog:
     return SignedLog(unit, np.zeros_like(unit), np.ones_like(unit))
 
 
-def _scaled(transform: Transform, values: ColumnValues, scaling: str, sparse: bool) -> Transform:
-    """The transform with its results scaled, so that both are one."""
+def _scaled(transform: Transform, values: ColumnValues, scaling: str) -> Transform:
+    """The transform with its results divided by what the scaling says, so that both are one."""
     columns = values.of_each()
-    results = _results(transform, values, columns, sparse)
-    zeros, n_rows = np.zeros(values.n_columns), np.maximum(values.sums(values.counts), 1)
+    results = _results(transform, values, columns)
+    n_rows = np.maximum(values.sums(values.counts), 1)
     ends = (values.starts[:-1], values.starts[1:] - 1)
     # Curves that were fitted to the data are monotone: the ends are the least and the largest.
     least, most = (results[end] for end in ends)
-    if scaling == "standard":
-        shift = values.sums(results * values.counts) / n_rows
-        scale = np.sqrt(values.sums(np.square(results - shift[columns]) * values.counts) / n_rows)
-    elif scaling == "min-max":
-        shift, scale = least, most - least
-    elif scaling == "max-abs":
-        shift, scale = zeros, np.maximum(np.abs(least), np.abs(most))
-    else:
+    mean = values.sums(results * values.counts) / n_rows
+    deviation = np.sqrt(values.sums(np.square(results - mean[columns]) * values.counts) / n_rows)
+    size = np.maximum(np.abs(least), np.abs(most))
+    rare = values.sums(values.counts * (values.values == 0.0)) >= RARE * n_rows
+    scales = {
+        "standard": deviation,
+        "min-max": most - least,
+        "max-abs": size,
+        "auto": np.where(rare, size, deviation),
+    }
+    if scaling not in scales:
         raise LinrankError(
             f"scaling {scaling!r} does not follow a transform. Use 'auto', 'none', 'standard', 'min-max' or 'max-abs'."
         )
-    return transform.scaled(zeros if sparse else shift, np.where((most > least) & (scale > 0), scale, 1.0))
+    scale = scales[scaling]
+    return transform.scaled(np.where((most > least) & (scale > 0), scale, 1.0))
 
 
-def _results(transform: Transform, values: ColumnValues, columns: Offsets, sparse: bool) -> Vector:
+def _results(transform: Transform, values: ColumnValues, columns: Offsets) -> Vector:
     """What the transform makes of each value."""
     if isinstance(transform, SignedLog):
         return signed_log(values.values, transform.unit[columns])
     from linrank.dataset.curve_kernels import shaped_entries
 
-    at_zero = transform.at_zero if sparse else np.zeros(values.n_columns)
-    return shaped_entries(values.values, columns.astype(np.int32), at_zero, transform)
+    return shaped_entries(values.values, columns.astype(np.int32), transform.at_zero, transform)
 
 
 def _refuse_too_far(values: ColumnValues, names: Sequence[str]) -> None:

@@ -84,9 +84,9 @@ class SignedLog:
     def unfold(self, weights: Vector) -> Vector:
         return self.fold(weights)
 
-    def scaled(self, shift: Vector, scale: Vector) -> SignedLog:
-        """(f_j - shift_j) / scale_j."""
-        return replace(self, shift=self.shift + shift * self.scale, scale=self.scale * scale)
+    def scaled(self, scale: Vector) -> SignedLog:
+        """f_j / scale_j."""
+        return replace(self, scale=self.scale * scale)
 
     def _check_width(self, width: int) -> None:
         if width != self.n_features:
