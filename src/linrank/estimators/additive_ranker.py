@@ -192,8 +192,9 @@ class AdditiveRanker(RankSVM):
         check_trained(self)
         shapes = _of_raw(self.shapes_, extra.pop("scaling", None), is_sparse=self._was_sparse)
         parameters = extra.pop("parameters", None)
-        model = super().to_model(scaling=shapes, **extra)
-        return replace(model, parameters={**(parameters or model.parameters), "smoothing": self.smoothing_})
+        model = super().to_model(**extra)
+        chosen = {**(parameters or model.parameters), "smoothing": self.smoothing_}
+        return replace(model, scaling=shapes, parameters=chosen)
 
     def _check(self) -> None:
         if isinstance(self.smoothing, str):
@@ -224,6 +225,8 @@ class AdditiveRanker(RankSVM):
             solution = self._solved(dataset, coded, executor, None, watcher(self.progress))
         self.smoothing_ = _named(smoothing)
         self.shapes_, sizes = coded.basis.shapes(coded.at_knots, coded.starts, solution.weights)
+        # For who reads `coef_` as weights: of features that went through these.
+        self.transform_ = self.shapes_
         measure = parse_measure(self.measure)
         scored = [measure.mean(_scores(self.shapes_, sizes, data.features), data) for data in validation]
         self.eval_history_ = [scored] if scored else []
