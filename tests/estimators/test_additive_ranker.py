@@ -71,6 +71,7 @@ def test_as_smoothing_grows_it_becomes_the_linear_ranker_on_transformed_features
     far = AdditiveRanker(0.02, smoothing=1e9).fit(DATA)
     np.testing.assert_allclose(far.predict(DATA), line.predict(DATA), atol=1e-4 * np.ptp(line.predict(DATA)))
     assert line.smoothing_ == "line"
+    assert AdditiveRanker(0.02, smoothing="3").fit(DATA).smoothing_ == 3.0
     assert AdditiveRanker(0.02, smoothing=np.inf).fit(DATA).to_model().parameters["smoothing"] == "line"
 
 

@@ -181,6 +181,7 @@ def training_summary(
         "converged": getattr(solution, "converged", None),
         "message": getattr(solution, "message", None),
         "averaged_parts": n_parts if (n_parts := getattr(ranker, "n_parts_", 1)) > 1 else None,
+        "shapes": "; ".join(ranker.remarks_) or None if hasattr(ranker, "shapes_") else None,
         "scaling": scaling,
         "tried": [tried.record() for tried in getattr(ranker, "tried_", ())] or None,
         "expected": getattr(ranker, "expected_", None),
@@ -277,6 +278,8 @@ def show_training(
         print_(f"  largest       {largest_weights(model)}")
     if "weights" in summary:
         print_(f"  weights       {summary['weights']}")
+    if "shapes" in summary:
+        print_(f"  shapes        {summary['shapes']}")
     print_(f"  scaling       {summary['scaling']}")
     if "tried" in summary:
         for line in chosen_in_words(model, summary):

@@ -194,13 +194,10 @@ class AdditiveRanker(RankSVM):
         parameters = extra.pop("parameters", None)
         model = super().to_model(**extra)
         chosen = {**(parameters or model.parameters), "smoothing": self.smoothing_}
-        return replace(model, scaling=shapes, parameters=chosen)
+        return replace(model, scaling=cast(Any, shapes), parameters=chosen)
 
     def _check(self) -> None:
-        if isinstance(self.smoothing, str):
-            if self.smoothing not in ("auto", "line"):
-                raise LinrankError(f"smoothing={self.smoothing!r}; use a positive number, 'line' or 'auto'.")
-        elif not self.smoothing > 0:
+        if self._asked() is not None and not self._asked() > 0.0:  # type: ignore[operator]
             raise LinrankError(f"smoothing={self.smoothing}; use a positive number, 'line' for no shapes, or 'auto'.")
         check_count("n_knots", self.n_knots, 2)
         if self.n_knots > MOST_KNOTS:
@@ -217,10 +214,8 @@ class AdditiveRanker(RankSVM):
         self.standard_error_: dict[Any, float] = {}
         self.remarks_: tuple[str, ...] = ()
         with self._executor() as executor:
-            if self.smoothing == "auto":
-                smoothing = self._chosen(dataset, validation, directions, executor)
-            else:
-                smoothing = math.inf if self.smoothing == "line" else float(self.smoothing)
+            asked = self._asked()
+            smoothing = self._chosen(dataset, validation, directions, executor) if asked is None else asked
             coded = _Coded.of(dataset, self.n_knots, directions).with_smoothing(smoothing)
             solution = self._solved(dataset, coded, executor, None, watcher(self.progress))
         self.smoothing_ = _named(smoothing)
@@ -231,6 +226,16 @@ class AdditiveRanker(RankSVM):
         scored = [measure.mean(_scores(self.shapes_, sizes, data.features), data) for data in validation]
         self.eval_history_ = [scored] if scored else []
         self._finish(replace(solution, weights=sizes))
+
+    def _asked(self) -> float | None:
+        """The smoothing that is asked for, infinity for lines; None where held-out queries are to choose."""
+        if self.smoothing == "auto":
+            return None
+        try:
+            # (On a command line numbers are text.)
+            return math.inf if self.smoothing == "line" else float(self.smoothing)
+        except ValueError:
+            raise LinrankError(f"smoothing={self.smoothing!r}; use a positive number, 'line' or 'auto'.") from None
 
     def _directions(self) -> Vector:
         """1 for curves that must rise, -1 for those that must fall, 0 for others."""
