@@ -17,6 +17,7 @@ from linrank.solvers import newton_cg
 # They take queries one after the other, or draw pairs or rows by their place: see their documentation.
 IN_ORDER = {"minbatsrank", "minbatsrank-nonfea", "sampled-sgd", "random-forest", "lightgbm", "xgboost"}
 QUICKER = {
+    "best": {"transforms": ["signed-log", "rank-gauss"], "penalties": ["l2"], "Cs": [0.01, 1.0], "cv": 3},
     "lambdarank": {"patience": None, "max_iter": 50},
     "smoothrank": {"patience": None},
     "fenchelrank": {"tol": 0.1},

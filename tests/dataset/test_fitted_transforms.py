@@ -14,7 +14,7 @@ from linrank.dataset.fitted_transforms import fit_transform
 from linrank.dataset.scaling import scaled
 from linrank.dataset.signed_log import SignedLog
 from linrank.dataset.storage import save_dataset
-from linrank.dataset.transform_choice import AskedTransform, after, choose_transform
+from linrank.dataset.transform_choice import AskedTransform, choose_transform
 from linrank.errors import LinrankError, UnusableNumberError
 
 N_ROWS = 3000
@@ -241,19 +241,3 @@ def test_auto_transforms_long_tails_and_says_so():
     chosen = choose_transform("auto", "auto", even)
     assert chosen.scaling is None
     assert "no transform, auto: 0 of 4 features" in chosen.why
-
-
-def test_a_scaling_and_then_a_transform_are_one_where_they_can_be():
-    data = dataset_of(columns_of_all_kinds())
-    before = choose_transform("none", "standard", data).scaling
-    seen = scaled(data, before)
-    fitted = fit_transform("rank-gauss", seen)
-    both = after(before, fitted)
-    np.testing.assert_allclose(both.apply(data.features), fitted.apply(seen.features), atol=1e-9)
-    with pytest.raises(LinrankError, match="no place for both"):
-        after(before, fit_transform("signed-log", seen))
-    by_size = choose_transform("none", "max-abs", data).scaling
-    seen = scaled(data, by_size)
-    fitted = fit_transform("signed-log", seen)
-    both = after(by_size, fitted)
-    np.testing.assert_allclose(both.apply(data.features), fitted.apply(seen.features), atol=1e-9)

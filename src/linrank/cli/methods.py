@@ -78,8 +78,11 @@ def add_transform_option(parser: Any) -> None:
     )
 
 
-def check_transform(arguments: Namespace) -> None:
-    """Refuse a transform that there is not, or that its scaling cannot follow, before the data is read."""
+def check_transform(arguments: Namespace, ranker: Any = None) -> None:
+    """Refuse a transform that there is not, or that its scaling cannot follow, before the data is read.
+
+    A ranker that does with features what suits it takes neither.
+    """
     kind, colon, _ = arguments.transform.partition(":")
     if kind not in TRANSFORMS or (colon and kind != "rank-gauss"):
         raise LinrankError(
@@ -90,6 +93,12 @@ def check_transform(arguments: Namespace) -> None:
             f"--scaling query and --transform {kind} are both given: a transform is of all queries together. Leave out "
             "one of them."
         )
+    if ranker is not None and ranker.shapes_features:
+        for name, silent in (("scaling", ("auto", "none")), ("transform", ("none",))):
+            if (value := getattr(arguments, name)) not in silent:
+                raise LinrankError(
+                    f"--{name} {value}: {arguments.method} does with the features what suits it. Leave --{name} out."
+                )
 
 
 def feature_choice(arguments: Namespace, ranker: Any, train: Any, vali: Any, through: Any) -> Any:
@@ -103,16 +112,6 @@ def feature_choice(arguments: Namespace, ranker: Any, train: Any, vali: Any, thr
     if arguments.transform == "auto":
         return choose_on_validation(arguments.scaling, train, vali, through=through)
     return choose_transform(arguments.transform, arguments.scaling, train, through)
-
-
-def check_own_features(arguments: Namespace) -> None:
-    """Refuse to scale for a method that does with features what suits it."""
-    if METHODS[arguments.method].load().shapes_features:
-        for name, left_out in (("scaling", ("auto", "none")), ("transform", ("none",))):
-            if (value := getattr(arguments, name)) not in left_out:
-                raise LinrankError(
-                    f"--{name} {value}: {arguments.method} does with the features what suits it. Leave --{name} out."
-                )
 
 
 def add_method_choice(parser: ArgumentParser) -> None:

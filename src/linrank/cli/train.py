@@ -22,7 +22,6 @@ from linrank.cli.larger_data import (
 from linrank.cli.methods import (
     add_method_choice,
     add_method_options,
-    check_own_features,
     check_transform,
     feature_choice,
     make_ranker,
@@ -31,7 +30,6 @@ from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
 from linrank.cli.show import certificate_in_words, largest_weights
 from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
-from linrank.estimators.catalogue import METHODS
 from linrank.threads import begun
 
 if TYPE_CHECKING:
@@ -83,9 +81,7 @@ def parser() -> ArgumentParser:
 def run(arguments: Namespace) -> None:
     out = model_path(arguments.data, arguments.model, arguments.validate, *files_of(arguments))
     # Refused before the data is read.
-    make_ranker(arguments, None)
-    check_transform(arguments)
-    check_own_features(arguments)
+    check_transform(arguments, make_ranker(arguments, None))
     check_larger_data(arguments, out)
     if arguments.patience is not None and arguments.validate is None:
         raise LinrankError("--patience needs --validate, the data to be patient on.")
@@ -97,6 +93,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     from linrank.dataset.scaling import one_after_the_other, scaled
     from linrank.executors.pieces import through
 
+    ranker = make_ranker(arguments, None if arguments.quiet or arguments.json else show)
     started = time.perf_counter()
     train = read_to_train(arguments)
     vali = None
@@ -107,13 +104,11 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     fingerprint = train.fingerprint if is_left_on_disk(arguments) else begun(train.fingerprint)
     with naming(arguments.data):
         by = one_after_the_other if cluster is None else through(cluster)
-        choice = feature_choice(arguments, METHODS[arguments.method].load(), train, vali, by)
+        choice = feature_choice(arguments, ranker, train, vali, by)
         train_scaled = scaled(train, scaling := choice.scaling)
         if not is_left_on_disk(arguments):
             train_scaled.check_trainable()
     vali_scaled = None if vali is None else scaled(vali, scaling)
-    quiet = arguments.quiet or arguments.json
-    ranker = make_ranker(arguments, None if quiet else show)
     ranker.set_params(**wanted_settings(arguments, train.names, scaling))
     watched = [vali_scaled] if vali_scaled is not None and ranker.watches else None
     if cluster is not None:
@@ -181,7 +176,6 @@ def training_summary(
         "converged": getattr(solution, "converged", None),
         "message": getattr(solution, "message", None),
         "averaged_parts": n_parts if (n_parts := getattr(ranker, "n_parts_", 1)) > 1 else None,
-        "shapes": "; ".join(ranker.remarks_) or None if hasattr(ranker, "shapes_") else None,
         "scaling": scaling,
         "tried": [tried.record() for tried in getattr(ranker, "tried_", ())] or None,
         "expected": getattr(ranker, "expected_", None),
@@ -278,8 +272,6 @@ def show_training(
         print_(f"  largest       {largest_weights(model)}")
     if "weights" in summary:
         print_(f"  weights       {summary['weights']}")
-    if "shapes" in summary:
-        print_(f"  shapes        {summary['shapes']}")
     print_(f"  scaling       {summary['scaling']}")
     if "tried" in summary:
         for line in chosen_in_words(model, summary):

@@ -50,7 +50,7 @@ def fit_transform(
     "rank-gauss": the normal score of a value's mid-rank among the training data, by a curve of so many `knots`.
     "signed-log": sign(x) ln(1 + |x| / unit), the unit the median of |x| where x is not 0. `scaling` is what follows:
     "standard", "min-max", "max-abs" or "none"; "auto" is none after ranks, else standard, or max-abs for features that
-    are 0 nearly everywhere. All of them leave 0 where it is, so that a row has one score, whether zeros are stored or not.
+    are 0 nearly everywhere. All leave 0 where it is, so that a row has one score, whether zeros are stored or not.
     """
     if knots < 2:
         raise LinrankError(f"knots={knots}: a curve needs 2 at least.")

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import get_args
 
-import numpy as np
-
-from linrank.dataset.applied_scaling import ColumnScaling, Scaling
-from linrank.dataset.feature_shapes import FeatureShapes
-from linrank.dataset.fitted_transforms import KNOTS, Transform, TransformKind, fit_transform
+from linrank.dataset.fitted_transforms import KNOTS, TransformKind, fit_transform
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ScalingChoice, Through, choose_scaling, one_after_the_other
-from linrank.dataset.signed_log import SignedLog
 from linrank.dataset.skewness import skewed_features
 from linrank.errors import LinrankError
 
@@ -61,22 +56,6 @@ def choose_transform(
         )
     fitted = fit_transform(kind, dataset, through, knots=asked.knots, scaling=scaling)  # type: ignore[arg-type]
     return ScalingChoice(fitted, _joined(_said(kind, asked, scaling, dataset.is_sparse), why))
-
-
-def after(scaling: Scaling | None, transform: Transform | None) -> Scaling | None:
-    """A scaling and then a transform as one, for a ranker that transforms features that were scaled before."""
-    if transform is None or scaling is None:
-        return scaling if transform is None else transform
-    if isinstance(scaling, ColumnScaling) and isinstance(transform, FeatureShapes):
-        columns = np.repeat(np.arange(transform.n_features), np.diff(transform.starts))
-        knots = transform.knots * scaling.scale[columns] + scaling.shift[columns]
-        return FeatureShapes.checked(transform.kind, knots, transform.values, transform.starts)
-    if isinstance(scaling, ColumnScaling) and isinstance(transform, SignedLog) and not scaling.shift.any():
-        return replace(transform, unit=transform.unit * scaling.scale)
-    raise LinrankError(
-        f"features were scaled ({scaling.kind}) before they went through {transform.kind}, and a model has no place "
-        "for both. Scale with 'none'."
-    )
 
 
 def _joined(*reasons: str) -> str:

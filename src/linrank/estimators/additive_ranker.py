@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
-from linrank.dataset.applied_scaling import ColumnScaling
 from linrank.dataset.binned_features import MOST_KNOTS, BinnedFeatures
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.features import Features, scores_of
@@ -117,8 +116,8 @@ class AdditiveRanker(RankSVM):
     ----------
     coef_ : ndarray of shape (n_features,)
         How much each curve moves scores: its standard deviation over the training data, 0 for a feature that left.
-    shapes_ : FeatureShapes
-        The curves divided by `coef_`: a document's score is `coef_ . shapes_.apply(x)`.
+    transform_ : FeatureShapes
+        The curves divided by `coef_`: a document's score is `coef_ . transform_.apply(x)`.
     smoothing_ : float or "line"
         The one that was chosen, or given.
     mean_measure_, standard_error_ : dict
@@ -138,7 +137,6 @@ class AdditiveRanker(RankSVM):
 
     method = "additive"
     chooses = True
-    shapes_features = True
     reads_files = False
 
     _: KW_ONLY
@@ -160,6 +158,10 @@ class AdditiveRanker(RankSVM):
     transforms: str | None = fixed(None)
 
     @property
+    def shapes_features(self) -> bool:
+        return True
+
+    @property
     def objective(self) -> str:
         return super().objective + (f", + {self.group_l1:g} * group L1" if self.group_l1 else "")
 
@@ -167,34 +169,13 @@ class AdditiveRanker(RankSVM):
     def curves_(self) -> Mapping[str, tuple[Vector, Vector]]:
         """The knots of each feature's curve and its values there, by name: the score is their sum."""
         check_trained(self)
-        curves = zip(self.shapes_.curves(), self.coef_.tolist(), strict=True)
+        curves = zip(self.transform_.curves(), self.coef_.tolist(), strict=True)
         return {name: (knots, size * values) for name, ((knots, values), size) in zip(self._names, curves, strict=True)}
-
-    def predict(self, X: Any, *, executor: Any = None) -> Vector:
-        """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or DataFrame of shape (n_documents, n_features), or a RankingDataset; or what
-            `linrank.scan` returns or the path of a .linrank file, which is read chunk by chunk
-        executor : DaskExecutor
-            Who reads and scores the chunks of a file: this process unless told. The scores are the same.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-        """
-        check_trained(self)
-        return self._scores_by_chunks(X, lambda rows: _scores(self.shapes_, self.coef_, self._rows(rows)), executor)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The curves as the scaling of a `LinearModel` whose weights are `coef_`; `extra` overrides its fields."""
-        check_trained(self)
-        shapes = _of_raw(self.shapes_, extra.pop("scaling", None), is_sparse=self._was_sparse)
-        parameters = extra.pop("parameters", None)
         model = super().to_model(**extra)
-        chosen = {**(parameters or model.parameters), "smoothing": self.smoothing_}
-        return replace(model, scaling=cast(Any, shapes), parameters=chosen)
+        return replace(model, parameters={**model.parameters, "smoothing": self.smoothing_})
 
     def _check(self) -> None:
         if self._asked() is not None and not self._asked() > 0.0:  # type: ignore[operator]
@@ -208,7 +189,6 @@ class AdditiveRanker(RankSVM):
         super()._check()
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
-        self._was_sparse = dataset.is_sparse
         directions = self._directions()
         self.mean_measure_: dict[Any, float] = {}
         self.standard_error_: dict[Any, float] = {}
@@ -219,11 +199,9 @@ class AdditiveRanker(RankSVM):
             coded = _Coded.of(dataset, self.n_knots, directions).with_smoothing(smoothing)
             solution = self._solved(dataset, coded, executor, None, watcher(self.progress))
         self.smoothing_ = _named(smoothing)
-        self.shapes_, sizes = coded.basis.shapes(coded.at_knots, coded.starts, solution.weights)
-        # For who reads `coef_` as weights: of features that went through these.
-        self.transform_ = self.shapes_
+        self.transform_, sizes = coded.basis.shapes(coded.at_knots, coded.starts, solution.weights)
         measure = parse_measure(self.measure)
-        scored = [measure.mean(_scores(self.shapes_, sizes, data.features), data) for data in validation]
+        scored = [measure.mean(_scores(self.transform_, sizes, data.features), data) for data in validation]
         self.eval_history_ = [scored] if scored else []
         self._finish(replace(solution, weights=sizes))
 
@@ -354,18 +332,3 @@ def _dense(dataset: RankingDataset) -> NDArray[Any]:
             f"zeros too, and would take {n_bytes / 1e9:.0f} GB. Use RankSVM, or leave out features that are rare."
         )
     return np.asarray(dataset.features.toarray())
-
-
-def _of_raw(shapes: FeatureShapes, scaling: Any, *, is_sparse: bool) -> FeatureShapes:
-    """The curves of raw features, for curves of features that were scaled column by column: only knots move."""
-    if scaling is None:
-        return shapes
-    if not isinstance(scaling, ColumnScaling):
-        raise LinrankError(
-            f"curves of features that went through scaling {scaling.kind!r} are no curves of raw features. "
-            "Train without it (--scaling none): AdditiveRanker does not go by units."
-        )
-    # Sparse features are scaled without a shift.
-    shift = np.zeros_like(scaling.shift) if is_sparse else scaling.shift
-    sizes = np.diff(shapes.starts)
-    return replace(shapes, knots=shapes.knots * np.repeat(scaling.scale, sizes) + np.repeat(shift, sizes))

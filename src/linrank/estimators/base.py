@@ -54,8 +54,6 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
     """Whether an `eval_set` is of any use to it."""
     chooses: bool = False
     """Whether it chooses settings of its own on an `eval_set`, or by folds without one."""
-    shapes_features: bool = False
-    """Whether it does with features what suits it, and so is given them as they are."""
     weighs_documents: bool = True
     """Whether documents may have weights."""
     reads_files: bool = False
@@ -79,6 +77,11 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(of_this_version(self, state))
+
+    @property
+    def shapes_features(self) -> bool:
+        """Whether it does with features what suits it, and so is given them as they are."""
+        return False
 
     @property
     def objective(self) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.dataset.applied_scaling import ColumnScaling
+from linrank.dataset.fitted_transforms import RARE
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling, scaled
 from linrank.errors import LinrankError
@@ -42,6 +44,7 @@ class Recipe:
         return f"{self.transform}, {self.weighting}, {self.penalty}"
 
 
+_ROWS_AT_A_TIME = 65_536
 # What everybody would try first, and what all others must beat.
 PLAIN = Recipe("standard", "pairs")
 
@@ -105,7 +108,8 @@ class BestLinear(LinearRanker):
     Parameters
     ----------
     transforms : sequence of {"standard", "signed-log", "rank-gauss"}
-        What may be done to the features; sparse ones are divided by their largest size in place of "standard".
+        What may be done to the features. "standard" divides each by its standard deviation, or by its largest size
+        where it is 0 nearly everywhere.
     weightings : sequence of {"pairs", "queries", "ndcg"}
         How pairs may be weighed.
     penalties : sequence of {"l2", "l1"}
@@ -146,7 +150,6 @@ class BestLinear(LinearRanker):
     method = "best"
     watches = True
     chooses = True
-    shapes_features = True
 
     transforms: Sequence[str] = TRANSFORMS  # type: ignore[assignment]
     weightings: Sequence[str] = WEIGHTINGS
@@ -159,6 +162,10 @@ class BestLinear(LinearRanker):
     random_state: int = 0
     n_threads: int | None = None
     progress: Callable[[TriedRecipe], object] | None = None
+
+    @property
+    def shapes_features(self) -> bool:
+        return True
 
     @property
     def objective(self) -> str:
@@ -197,7 +204,7 @@ class BestLinear(LinearRanker):
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         self.tried_: tuple[TriedRecipe, ...] = ()
         started = time.perf_counter()
-        scaling = fit_scaling("max-abs" if dataset.is_sparse else "standard", dataset)
+        scaling = _standard(dataset)
         forms = {"standard": [scaled(data, scaling) for data in (dataset, *validation)]}
         n_left_out = 0
         for recipe in self._recipes():
@@ -293,3 +300,18 @@ class BestLinear(LinearRanker):
             "C": self.best_.C_,
         }
         return replace(model, parameters={**model.parameters, **chosen})
+
+
+def _standard(dataset: RankingDataset) -> ColumnScaling:
+    """Each feature over its standard deviation or, if it is rare, its largest size; 0 stays, so sparse is as dense."""
+    standard, largest = fit_scaling("standard", dataset), fit_scaling("max-abs", dataset)
+    assert isinstance(standard, ColumnScaling)
+    assert isinstance(largest, ColumnScaling)
+    X = dataset.features
+    if dataset.is_sparse:
+        there = np.bincount(X.indices[X.data != 0], minlength=dataset.n_features)
+    else:
+        starts = range(0, dataset.n_documents, _ROWS_AT_A_TIME)
+        there = sum(np.count_nonzero(X[start : start + _ROWS_AT_A_TIME], axis=0) for start in starts)
+    rare = there <= (1.0 - RARE) * dataset.n_documents
+    return replace(standard, shift=np.zeros(len(rare)), scale=np.where(rare, largest.scale, standard.scale))

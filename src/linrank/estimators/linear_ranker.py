@@ -13,7 +13,8 @@ from linrank.cached import cached_property
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import one_after_the_other, scaled
-from linrank.dataset.transform_choice import after, choose_transform
+from linrank.dataset.transform_choice import choose_transform
+from linrank.errors import LinrankError
 from linrank.estimators.base import Ranker
 from linrank.estimators.conventions import ConvergenceWarning, check_trained
 from linrank.executors.local import Threads
@@ -58,6 +59,10 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         """The features of documents as the weights are on them."""
         rows = self._rows(X)
         return rows if self.transform_ is None else self.transform_.apply(rows)
+
+    @property
+    def shapes_features(self) -> bool:
+        return self.transforms is not None
 
     @property
     def _scaling_after(self) -> str:
@@ -115,8 +120,14 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             "missing": self.missing_rule_,
             "trained_at": utc_now(),
             **extra,
-            "scaling": after(extra.get("scaling"), self.transform_),
         }
+        if self.transform_ is not None:
+            if fields.get("scaling") is not None:
+                raise LinrankError(
+                    f"the features went through {self.transform_.kind} in the ranker, and a model has no place for "
+                    "another scaling. Train it on features as they are."
+                )
+            fields["scaling"] = self.transform_
         return LinearModel(self.coef_, **fields)
 
     def _learnt(self, solution: Solution) -> None:
