@@ -162,6 +162,26 @@ RankSVM(C=0.01, executor=executor).fit({str(data[1])!r})
     assert not (tmp_path / "rounds").exists()
 
 
+def test_rounds_of_weights_are_gone_on_with(client, data, tmp_path):
+    expected = RankSVM(weighting="ndcg").fit(data[0])
+    whole = DaskExecutor(client)
+    RankSVM(weighting="ndcg", executor=whole).fit(data[1])
+
+    def end(round_):
+        if round_.number == whole.rounds - 3:
+            raise RuntimeError("the end")
+
+    with pytest.raises(RuntimeError, match="the end"):
+        RankSVM(weighting="ndcg", executor=DaskExecutor(client, checkpoint=tmp_path / "rounds", progress=end)).fit(
+            data[1]
+        )
+    again = DaskExecutor(client, checkpoint=tmp_path / "rounds", resume=True)
+    ranker = RankSVM(weighting="ndcg", executor=again).fit(data[1])
+    np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+    assert ranker.gap_ == expected.gap_
+    assert again.rounds < whole.rounds - 10
+
+
 def test_a_log_of_other_settings_is_not_gone_on_with(client, data, tmp_path):
     def end(round_):
         if round_.number == 4:
