@@ -40,7 +40,10 @@ def data():
     return replace(made, features=np.exp(2.0 * made.features), feature_names=("a", "b", "c", "d", "e"))
 
 
+@pytest.mark.kernels
 def test_the_compiled_form_has_the_bits_of_numpy_and_of_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr("linrank.dataset.feature_shapes._MANY", 0)
+    monkeypatch.setattr("linrank.dataset.curve_kernels._ROWS_A_TASK", 300)
     rng = np.random.default_rng(0)
     # Knots of all kinds: around 0, tiny, huge, alone, next to one another.
     lists = [
@@ -55,10 +58,9 @@ def test_the_compiled_form_has_the_bits_of_numpy_and_of_any_number_of_threads(mo
     ]
     shapes = FeatureShapes.of("additive", [(knots, rng.normal(size=len(knots))) for knots in lists])
     for dtype in (np.float64, np.float32):
-        near = [
-            np.concatenate([np.tile(knots, 20)[:1200], rng.normal(size=1200) * max(np.abs(knots))]) for knots in lists
-        ]
-        rows = np.stack([np.resize(column, 9000) for column in near], axis=1).astype(dtype)
+        rows = np.stack(
+            [np.resize(np.append(knots, rng.normal(size=600) * max(np.abs(knots))), 1000) for knots in lists], axis=1
+        ).astype(dtype)
         rows[7] = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300 if dtype == np.float64 else 1e38, 1e-40, -1e-40]
         compiled = shapes.apply(rows)
         with monkeypatch.context() as patch:

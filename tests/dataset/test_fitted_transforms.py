@@ -52,6 +52,7 @@ def normal_scores(column):
     return np.array([scores[value] for value in column.tolist()])
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("knots", "rms"), [(64, 0.01), (4000, 1e-12)])
 def test_rank_gauss_is_the_normal_score_of_the_mid_rank(dtype, knots, rms):
@@ -118,6 +119,7 @@ def test_a_scaling_that_follows_is_part_of_the_transform(kind):
         fit_transform(kind, data, scaling="query")
 
 
+@pytest.mark.kernels
 def test_a_signed_logarithm_is_in_units_of_the_median_size_and_so_without_units():
     features = columns_of_all_kinds()
     data = dataset_of(features)
@@ -172,6 +174,7 @@ def _dense(features):
     return features.toarray() if scipy.sparse.issparse(features) else features
 
 
+@pytest.mark.kernels
 @settings(max_examples=50, deadline=None)
 @given(
     hnp.arrays(np.int64, st.tuples(st.integers(1, 120)), elements=st.integers(0, 30)),
@@ -228,6 +231,7 @@ def test_a_transform_that_there_is_not_is_refused(name):
         AskedTransform.named(name)
 
 
+@pytest.mark.kernels
 def test_auto_transforms_long_tails_and_says_so():
     rng = np.random.default_rng(0)
     tails = dataset_of(np.exp(2 * rng.normal(size=(2000, 4))))

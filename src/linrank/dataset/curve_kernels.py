@@ -63,7 +63,9 @@ def shaped_rows(rows: NDArray[Any], shapes: Any, n_threads: int | None) -> NDArr
 
     def shape(first: int) -> None:
         part = slice(first, first + _ROWS_A_TASK)
-        _shape_rows(rows[part], *looked_up, knots, shapes.starts, shaped[part])
+        # (Said only where the loop is not compiled: what is beyond float32 is at one of the ends.)
+        with np.errstate(over="ignore"):
+            _shape_rows(rows[part], *looked_up, knots, shapes.starts, shaped[part])
 
     for _ in side_by_side(shape, range(0, len(rows), _ROWS_A_TASK), n_threads):
         pass

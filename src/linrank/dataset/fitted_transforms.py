@@ -54,6 +54,8 @@ def fit_transform(
     """
     if knots < 2:
         raise LinrankError(f"knots={knots}: a curve needs 2 at least.")
+    if dataset.n_documents == 0:
+        raise LinrankError("there are no documents to fit a transform to. Check how the data was read.")
     parts: list[Transform] = []
     for values in values_of(dataset, through, n_threads):
         _refuse_too_far(values, dataset.names[sum(part.n_features for part in parts) :])

@@ -43,8 +43,10 @@ class Piecewise:
 
     def said(self, x: str) -> str:
         """In words, for who computes it before."""
-        points = ", ".join(f"({knot:.6g}, {value:.6g})" for knot, value in zip(self.knots, self.values, strict=True))
-        return f"f({x}) = the straight lines through {points}, constant before and after"
+        points = [f"({knot:.6g}, {value:.6g})" for knot, value in zip(self.knots, self.values, strict=True)]
+        if len(points) > _NAMED:
+            points[_NAMED - 2 : -1] = ["…"]
+        return f"f({x}) = the straight lines through {', '.join(points)}, constant before and after"
 
     def record(self) -> dict[str, Any]:
         return {"knots": self.knots.tolist(), "values": self.values.tolist()}
@@ -80,6 +82,7 @@ class Logarithm:
 
 Curve: TypeAlias = Piecewise | Logarithm
 
+_NAMED = 6
 _FLOAT32 = (-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max))
 
 
