@@ -103,7 +103,11 @@ class SparseFeatures:
         return SparseFeatures(self.values, self.columns, self.starts[start : stop + 1], self.n_features)
 
     def take(self, rows: Offsets) -> SparseFeatures:
-        return _from_csr(self.to_csr()[rows])
+        starts = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(self.starts[rows + 1] - self.starts[rows], out=starts[1:])
+        values, columns = np.empty(starts[-1], self.values.dtype), np.empty(starts[-1], self.columns.dtype)
+        _take_rows(self.values, self.columns, self.starts, rows, starts, values, columns)
+        return SparseFeatures(values, columns, starts, self.n_features)
 
     def joined(self, others: Sequence[Any]) -> SparseFeatures:
         """Their rows and, after them, those of the others."""
@@ -234,6 +238,15 @@ def _sparse_product(values, columns, starts, weights, scores):  # type: ignore[n
 
 
 @kernel
+def _take_rows(values, columns, starts, rows, to_starts, to_values, to_columns):  # type: ignore[no-untyped-def]
+    for i in range(len(rows)):
+        start, to_start = starts[rows[i]], to_starts[i]
+        for entry in range(to_starts[i + 1] - to_start):
+            to_values[to_start + entry] = values[start + entry]
+            to_columns[to_start + entry] = columns[start + entry]
+
+
+@kernel
 def _sparse_transposed_product(values, columns, starts, slopes, total):  # type: ignore[no-untyped-def]
     for i in range(len(starts) - 1):
         slope = slopes[i]
@@ -245,5 +258,7 @@ def _sparse_transposed_product(values, columns, starts, slopes, total):  # type:
 @kernel
 def _sparse_transposed_square_product(values, columns, starts, slopes, total):  # type: ignore[no-untyped-def]
     for i in range(len(starts) - 1):
-        for entry in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
-            total[np.uint32(columns[entry])] += slopes[i] * values[entry] * values[entry]
+        slope = slopes[i]
+        if slope != 0.0:
+            for entry in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
+                total[np.uint32(columns[entry])] += slope * values[entry] * values[entry]

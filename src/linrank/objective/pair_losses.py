@@ -9,15 +9,23 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Vector
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import pair_kernels as kernels
 from linrank.objective.duality import ConvexDual, Dual, QuadraticDual
 from linrank.objective.sorted_pairs import Moments, PairSums, PairsWithin, SortedPairs
 
 
+# Where so many times the documents that have a partner are no more than all, products leave out the others.
+_FEW = 2
+
+
 class Curvature(Protocol):
-    """The second derivative of a loss in the scores of one block: products only."""
+    """The second derivative of a loss in the scores of one block: products only.
+
+    One that only some documents have part in may say so: `counting` are their rows, ascending, and `alone(rows)` is
+    the same for vectors with a place for each of these rows alone.
+    """
 
     def product(self, values: Vector) -> Vector:
         """The curvature times a vector of one value a document."""
@@ -154,7 +162,11 @@ class _MeasuredPairs:
         return float(block.query_weights @ np.add.reduceat(of_rows, block.query_starts[:-1]))
 
     def laplacian(self, factor: float) -> _Laplacian:
-        return _Laplacian(self.pairs, factor, self.higher.real + self.lower.real)
+        counts = self.higher.real + self.lower.real
+        if not _FEW * np.count_nonzero(counts) <= len(counts) or not self.pairs.documents.over.structure.leaves_out:
+            return _Laplacian(self.pairs, factor, counts, len(counts))
+        positions = np.flatnonzero(counts)
+        return _Laplacian(self.pairs.among(positions), factor, counts[positions], len(counts))
 
     def _columns(self) -> tuple[NDArray[Any], ...]:
         documents, block = self.pairs.documents, self.pairs.documents.block
@@ -171,10 +183,19 @@ class _Laplacian:
     pairs: PairsWithin
     factor: float
     counts: Vector
+    n_documents: int
+
+    @property
+    def counting(self) -> Offsets | None:
+        """The documents that have a partner, where few have; None where no other is left out."""
+        return None if len(self.counts) == self.n_documents else np.sort(self.pairs.documents.rows).astype(np.int64)
+
+    def alone(self, rows: Offsets) -> _Laplacian:
+        return _Laplacian(self.pairs.alone(rows), self.factor, self.counts, len(rows))
 
     def product(self, values: Vector) -> Vector:
         documents, block = self.pairs.documents, self.pairs.documents.block
-        weighted = np.empty(len(values))
+        weighted = np.empty(len(self.counts))
         kernels.gather_weighted(documents.rows, documents.weights, values, weighted)
         higher, lower = self.pairs.sums(weighted)
         products = np.zeros(len(values))
@@ -198,7 +219,8 @@ class _Laplacian:
 
     def diagonal(self) -> Vector:
         documents, block = self.pairs.documents, self.pairs.documents.block
-        zeros, ones, diagonal = np.zeros(len(self.counts)), np.ones(len(self.counts)), np.zeros(len(self.counts))
+        zeros = np.zeros(len(self.counts))
+        ones, diagonal = np.ones(self.n_documents), np.zeros(self.n_documents)
         kernels.add_laplacian(
             documents.rows, documents.weights, self.counts, zeros, zeros, ones, block.query_starts,
             block.query_weights, self.factor, diagonal,
@@ -208,8 +230,16 @@ class _Laplacian:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    first: Curvature
-    second: Curvature
+    first: _Laplacian
+    second: _Laplacian
+
+    @property
+    def counting(self) -> Offsets | None:
+        """Those of the first: the pairs of the second are among its pairs."""
+        return self.first.counting
+
+    def alone(self, rows: Offsets) -> _Sum:
+        return _Sum(self.first.alone(rows), self.second.alone(rows))
 
     def product(self, values: Vector) -> Vector:
         return self.first.product(values) + self.second.product(values)

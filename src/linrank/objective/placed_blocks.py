@@ -110,8 +110,12 @@ class PlacedBlock:
         """What its documents and queries weigh, by the order of the scores that `weights` give where that matters."""
         return weighting.of(self.block, self.scores(weights) if weighting.by_scores else None)
 
+    def of_rows(self, rows: Offsets) -> PlacedBlock:
+        """A copy of some rows, which ascend, for products alone: labels stay those of the whole block."""
+        return PlacedBlock(replace(self.block, features=self.block.features.take(rows)))
+
     def scores(self, weights: Vector) -> Vector:
-        return self.block.features.product(weights, np.empty(self.block.n_documents))
+        return _scores_of_chunk(self.block.features, weights=weights)
 
     def loss_at(self, scores: Vector, loss: PairLoss) -> LossAtScores:
         return loss.at(scores, self.block)
@@ -142,6 +146,12 @@ class SpreadQuery(PlacedBlock):
 
     def placed(self, block: QueryBlock) -> SpreadQuery:
         return SpreadQuery.of(block, len(self.chunks), self.executor)
+
+    def of_rows(self, rows: Offsets) -> SpreadQuery:
+        places = [int(place) for place in np.searchsorted(rows, self.bounds)]
+        of_chunks = [rows[a:b] - bound for (a, b), bound in zip(pairwise(places), self.bounds, strict=False)]
+        chunks = self.executor.map(_rows_of_chunk, self.chunks, of_chunks)
+        return replace(self, chunks=chunks, bounds=tuple(places))
 
     def split(self, column: Vector) -> list[Vector]:
         """A column of the query as one part a chunk."""
@@ -291,6 +301,10 @@ def _thinned(block: QueryBlock, n_documents: int) -> QueryBlock:
 
 def _scores_of_chunk(chunk: Features | ColumnBlocks, *, weights: Vector) -> Vector:
     return chunk.product(weights, np.empty(chunk.n_rows))
+
+
+def _rows_of_chunk(chunk: Features | ColumnBlocks, rows: Offsets) -> Features | ColumnBlocks:
+    return in_column_blocks(chunk.by_rows.take(rows)) if isinstance(chunk, ColumnBlocks) else chunk.take(rows)
 
 
 def _transposed_chunk(chunk: Features | ColumnBlocks, slopes: Vector) -> Vector:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock, subtract_first_rows
 from linrank.dataset.trainable import first_beyond
 from linrank.errors import left_float64
-from linrank.objective.pair_losses import LossAtScores, PairLoss
-from linrank.objective.placed_blocks import PlacedBlock, Shard
+from linrank.objective.pair_losses import Curvature, LossAtScores, PairLoss
+from linrank.objective.placed_blocks import PlacedBlock, Shard, ShardInMemory
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -38,12 +38,31 @@ class ShardState:
     loss: PairLoss
     scores: Sequence[Vector]
     ats: Sequence[LossAtScores] | None
+    # What was copied out by `curved`, by the number of its block.
+    copied: dict[int, tuple[PlacedBlock, Curvature]] = field(default_factory=dict, repr=False)
 
     def over(self, shard: Iterable[PlacedBlock]) -> Iterator[tuple[PlacedBlock, LossAtScores]]:
         """The shard's blocks, each with the loss at its scores."""
         for number, placed in enumerate(shard):
             known = self.ats is not None
             yield placed, self.ats[number] if known else placed.loss_at(self.scores[number], self.loss)  # type: ignore[index]
+
+
+    def curved(self, shard: Shard) -> Iterator[tuple[PlacedBlock, Curvature]]:
+        """The shard's blocks for products with the curvature.
+
+        Where few documents have part in it, their rows are copied out of a block in memory, once a point: all products
+        of a Newton step go over these alone.
+        """
+        for number, (placed, at) in enumerate(self.over(shard)):
+            if number not in self.copied:
+                curvature: Any = at.curvature
+                rows = getattr(curvature, "counting", None) if isinstance(shard, ShardInMemory) else None
+                if rows is None:
+                    yield placed, curvature
+                    continue
+                self.copied[number] = placed.of_rows(rows), curvature.alone(rows)
+            yield self.copied[number]
 
 
 # Tasks: module-level functions whose inputs are arguments, so that they can travel to another process.
@@ -99,8 +118,8 @@ def gradient_of_shard(shard: Shard, state: ShardState, gradient: Vector | None) 
 
 def hessian_product_of_shard(shard: Shard, state: ShardState, *, direction: Vector) -> Vector:
     total = np.zeros(len(direction))
-    for placed, at in state.over(shard):
-        placed.add_transposed(at.curvature.product(placed.scores(direction)), total)  # type: ignore[union-attr]
+    for placed, curvature in state.curved(shard):
+        placed.add_transposed(curvature.product(placed.scores(direction)), total)
     return total
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Indices, Vector
+from linrank.arrays import Indices, Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.errors import LinrankError
 from linrank.objective import pair_kernels as kernels
@@ -75,6 +75,13 @@ class SortedPairs:
         kernels.centre_scores(made.scores, made.levels, block.query_starts, WIDEST_MARGIN, made.centred)
         return made
 
+    def some(self, positions: Offsets, starts: Offsets) -> SortedPairs:
+        """Those at some positions, which ascend; each query has those from its start up to the next one's."""
+        return SortedPairs(
+            replace(self.block, query_starts=starts), self.over, self.rows[positions], self.levels[positions],
+            self.weights[positions], self.scores[positions], self.centred[positions],
+        )  # fmt: skip
+
     def within(self, margin: float) -> PairsWithin:
         """The pairs whose difference of scores is below the margin."""
         ends, begins = np.empty(len(self.rows), np.int32), np.empty(len(self.rows), np.int32)
@@ -91,6 +98,23 @@ class PairsWithin:
     ends: Indices
     begins: Indices
     sweeps: Sweeps
+
+    def among(self, positions: Offsets) -> PairsWithin:
+        """The same pairs without the documents at all other positions, which have no partner.
+
+        They are in no sum of anybody's, so the sums have the same bits.
+        """
+        before = np.zeros(len(self.ends) + 1, np.int32)
+        before[positions + 1] = 1
+        np.cumsum(before, out=before)
+        documents = self.documents.some(positions, before[self.documents.block.query_starts].astype(np.int64))
+        ends, begins = before[self.ends[positions]], before[self.begins[positions]]
+        return PairsWithin(documents, self.margin, ends, begins, documents.over.structure.sweeps(documents, ends, begins))
+
+    def alone(self, rows: Offsets) -> PairsWithin:
+        """The same for who has only some rows, all of these documents' among them; they ascend."""
+        places = np.searchsorted(rows, self.documents.rows).astype(np.int32)
+        return replace(self, documents=replace(self.documents, rows=places))
 
     def sums(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Sums of values over each document's higher partners, and over its lower ones; all in sorted order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class EightWayTree(HoldsAny):
     """
 
     direct_up_to: int = DIRECT_UP_TO
+    leaves_out: ClassVar[bool] = True
 
     def sweeps(self, documents: SortedPairs, ends: Indices, begins: Indices) -> _Sweeps:
         return _Sweeps(documents, ends, begins, self.direct_up_to)

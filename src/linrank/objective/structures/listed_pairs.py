@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ _BYTES_A_PAIR = 16
 @dataclass(frozen=True, slots=True)
 class ListedPairs:
     """A row of Lee & Lin's matrix A for every pair that counts, as the positions of its 1 and its -1."""
+
+    leaves_out: ClassVar[bool] = False
 
     def sweeps(self, documents: SortedPairs, ends: Indices, begins: Indices) -> _Sweeps:  # noqa: ARG002
         block = documents.block

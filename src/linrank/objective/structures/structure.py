@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
 
@@ -32,6 +32,9 @@ class Sweeps(Protocol):
 class Structure(Protocol):
     """How sums over pairs are computed: all give the same sums, but for the rounding of another order of adding."""
 
+    leaves_out: ClassVar[bool]
+    """Whether documents may have other rows than those of a whole block: those without a partner are left out then."""
+
     def sweeps(self, documents: SortedPairs, ends: Indices, begins: Indices) -> Sweeps:
         """Plan the sweeps. The higher partners of position p stand before `ends[p]`, the lower from `begins[p]` on."""
         ...
@@ -43,6 +46,8 @@ class Structure(Protocol):
 
 class HoldsAny:
     """What a structure has to say that needs no memory to speak of."""
+
+    leaves_out: ClassVar[bool] = False
 
     def refuses(self, dataset: RankingDataset | StoredDataset) -> str | None:  # noqa: ARG002
         return None
