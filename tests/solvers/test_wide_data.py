@@ -1,17 +1,21 @@
 """Minimising on wide data, where documents can be told apart exactly: a diagonal, and ever larger C."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from linrank import make_ranking
+from linrank import RankingDataset, make_ranking
 from linrank.executors.local import Threads
+from linrank.objective import pair_losses, placed_blocks
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
-from linrank.objective.pair_losses import SquaredHinge
+from linrank.objective.pair_losses import SmoothedHinge, SquaredHinge
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
-from linrank.solvers.conjugate_gradient import newton_step
+from linrank.solvers.conjugate_gradient import Doubt, newton_step
 from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.rising_strength import rising_strengths
+from linrank.solvers.rising_strength import rising_strengths, start_for
 from linrank.solvers.solution import Journal
 from linrank.solvers.tron import TRON
 
@@ -59,7 +63,7 @@ def test_strengths_rise_up_to_C_and_only_where_the_loss_is_stiff():
     assert rising_strengths(wide(1e-6).start()) == []
     strengths = rising_strengths(wide(1e3).start())
     assert len(strengths) > 2
-    np.testing.assert_allclose(np.divide([*strengths[1:], 1e3], strengths), 4.0)
+    np.testing.assert_allclose(np.divide([*strengths[1:], 1e3], strengths), 2.0)
     assert rising_strengths(wide(1e3).start().with_C(strengths[0])) == []
 
 
@@ -102,3 +106,105 @@ def test_a_run_out_of_time_on_the_way_to_its_C_says_so():
     solution = NewtonCG(max_seconds=0.0).minimize(wide(1e3))
     assert "out of time" in solution.message
     assert not solution.converged
+
+
+def test_where_few_documents_have_a_partner_products_have_the_bits_of_products_over_all(monkeypatch):
+    for objective in (separable(1), separable(30), separable(1, kind="dense")):
+        point = objective.at(NewtonCG(1e-4).minimize(objective).weights)
+        direction = np.random.default_rng(0).standard_normal(objective.data.n_features)
+        fewer = point.hessian_product(direction)
+        assert any(state.copied for state in point.states)
+        monkeypatch.setattr(pair_losses, "_FEW", np.inf)
+        over_all = objective.at(point.weights)
+        np.testing.assert_array_equal(fewer, over_all.hessian_product(direction))
+        assert not any(state.copied for state in over_all.states)
+        np.testing.assert_array_equal(point.crude_hessian_diagonal(), over_all.crude_hessian_diagonal())
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("spread", [False, True], ids=["in blocks", "spread"])
+@pytest.mark.parametrize("loss", [SquaredHinge(), SmoothedHinge(0.3)], ids=["squared", "rounded"])
+def test_the_curvature_of_few_documents_is_that_of_their_pairs_listed(loss, spread, monkeypatch):
+    if spread:
+        monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 1)
+    objective = replace(separable(3, levels=4), loss=loss)
+    point = objective.at(5.0 * NewtonCG(1e-3).minimize(separable(3, levels=4)).weights)
+    direction = np.random.default_rng(1).standard_normal(objective.data.n_features)
+    total = direction.copy()
+    for block in objective.data.blocks:
+        X = block.features.to_dense().astype(float)
+        scores = X @ point.weights
+        for a, b in pairwise(block.query_starts):
+            for i in range(a, b):
+                for j in range(a, b):
+                    if block.labels[i] > block.labels[j]:
+                        difference = X[i] - X[j]
+                        bend = bend_of(loss, scores[i] - scores[j])
+                        total += objective.C * bend * (difference @ direction) * difference
+    np.testing.assert_allclose(point.hessian_product(direction), total, rtol=1e-9, atol=1e-9 * np.abs(total).max())
+    assert any(state.copied for state in point.states)
+
+
+def bend_of(loss, margin):
+    if isinstance(loss, SquaredHinge):
+        return 2.0 if margin < 1.0 else 0.0
+    return 1.0 / loss.width if 1.0 - loss.width <= margin < 1.0 else 0.0
+
+
+def separable(n_queries, levels=2, kind="sparse", C=10.0):
+    """Documents that are in the right order with room to spare but for a few."""
+    data, _ = make_ranking(n_queries, 600 // n_queries, 30, density=0.5, levels=levels, noise=0.05)
+    matrix = data.features if kind == "sparse" else data.features.toarray()
+    data = RankingDataset.from_arrays(matrix, data.labels, group=data.queries.sizes)
+    return RankingObjective(SquaredHinge(), L2(), C, PlacedData.of(data, Threads(1)))
+
+
+def test_where_the_solutions_of_two_C_point_to_is_nearer_than_the_last():
+    solved = [NewtonCG(1e-8).minimize(wide(C)).weights for C in (0.25, 0.5)]
+    points = [wide(C).at(weights) for C, weights in zip((0.25, 0.5), solved, strict=True)]
+    least = NewtonCG(1e-8).minimize(wide(1.0)).value
+    begun = start_for(1.0, points)
+    assert begun.objective.C == 1.0
+    assert begun.value - least < 0.2 * (points[-1].with_C(1.0).value - least)
+    np.testing.assert_array_equal(start_for(1.0, points[1:]).weights, points[1].weights)
+
+
+def test_a_start_that_is_higher_than_the_last_solution_is_not_taken():
+    point = wide(0.5).at(NewtonCG(1e-8).minimize(wide(0.5)).weights)
+    astray = wide(0.25).at(point.weights + 1.0)
+    np.testing.assert_array_equal(start_for(1.0, [astray, point]).weights, point.weights)
+
+
+def test_the_doubt_is_one_over_the_least_eigenvalue():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((12, 12))
+    matrix = root @ root.T + 0.05 * np.eye(12)
+    scale = np.diag(matrix)
+    x, residual, lengths, ratios = np.zeros(12), rng.standard_normal(12), [], []
+    descent = residual / scale
+    for _ in range(12):
+        rest = residual @ (residual / scale)
+        length = rest / (descent @ matrix @ descent)
+        x += length * descent
+        residual = residual - length * (matrix @ descent)
+        ratio = residual @ (residual / scale) / rest
+        descent = residual / scale + ratio * descent
+        lengths.append(length)
+        ratios.append(ratio)
+    doubt = Doubt()
+    doubt.learn(lengths, ratios)
+    half = np.sqrt(scale)
+    assert doubt.times == pytest.approx(1.0 / np.linalg.eigvalsh(matrix / np.outer(half, half))[0], rel=1e-6)
+    doubt.learn([1.0], [0.5])
+    assert doubt.times > 1.0
+    doubt.learn([], [])
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
+def test_on_wide_data_converged_means_as_near_as_the_tolerance_says(C):
+    objective = wide(C)
+    least = NewtonCG(1e-11).minimize(objective).value
+    found = NewtonCG(1e-6).minimize(objective)
+    assert found.converged
+    assert found.value - least <= 3.0 * max(found.estimated_gap, 1e-9 * least)
+    assert found.value - least <= 2e-6 * least

@@ -47,7 +47,6 @@ class ShardState:
             known = self.ats is not None
             yield placed, self.ats[number] if known else placed.loss_at(self.scores[number], self.loss)  # type: ignore[index]
 
-
     def curved(self, shard: Shard) -> Iterator[tuple[PlacedBlock, Curvature]]:
         """The shard's blocks for products with the curvature.
 

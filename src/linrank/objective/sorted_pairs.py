@@ -109,7 +109,9 @@ class PairsWithin:
         np.cumsum(before, out=before)
         documents = self.documents.some(positions, before[self.documents.block.query_starts].astype(np.int64))
         ends, begins = before[self.ends[positions]], before[self.begins[positions]]
-        return PairsWithin(documents, self.margin, ends, begins, documents.over.structure.sweeps(documents, ends, begins))
+        return PairsWithin(
+            documents, self.margin, ends, begins, documents.over.structure.sweeps(documents, ends, begins)
+        )
 
     def alone(self, rows: Offsets) -> PairsWithin:
         """The same for who has only some rows, all of these documents' among them; they ascend."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,9 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint
 from linrank.solvers.solution import Journal
+
+# No rest is doubted more: beyond that the least eigenvalue is lost in rounding.
+_LEAST_EIGENVALUE = 1e-8
 
 Preconditioner = Callable[[Vector, Vector], object]
 """Writes an approximation of H⁻¹ times its first argument into the second."""
@@ -33,6 +36,27 @@ class NewtonStep:
         return 2.0 * max(1.0, self.decrement / self.foretold) if self.foretold > 0.0 else np.inf
 
 
+class Doubt:
+    """How many times what a preconditioner M makes of a rest that may be, as far as is known: r' H⁻¹ r / r' M⁻¹ r.
+
+    It is at most 1 over the least eigenvalue of M⁻¹H, and conjugate gradients come by estimates of that: what is left by
+    one step is rich in directions along which M is wrong, so the next one has to know of them.
+    """
+
+    def __init__(self) -> None:
+        self.times = 1.0
+
+    def learn(self, lengths: Sequence[float], ratios: Sequence[float]) -> None:
+        """From the steps of a run, and how many times what it was the rest is after each: Lanczos' matrix."""
+        if not lengths:
+            return
+        along, shrunk = 1.0 / np.asarray(lengths), np.asarray(ratios)[:-1]
+        along[1:] += shrunk / np.asarray(lengths)[:-1]
+        beside = np.sqrt(shrunk) / np.asarray(lengths)[:-1]
+        least = float(np.linalg.eigvalsh(np.diag(along) + np.diag(beside, 1) + np.diag(beside, -1))[0])
+        self.times = max(self.times, 1.0 / max(least, _LEAST_EIGENVALUE))
+
+
 def newton_step(
     point: EvaluatedPoint,
     precondition: Preconditioner,
@@ -43,7 +67,7 @@ def newton_step(
     journal: Journal,
     trust: float = np.inf,
     start: Vector | None = None,
-    believed: float = np.inf,
+    doubt: Doubt | None = None,
 ) -> NewtonStep:
     """Solve H d = -g until the rest is a small share (`forcing`) of what is gained, or the gain is small `enough`.
 
@@ -53,8 +77,8 @@ def newton_step(
     estimates the decrement from both parts. A run that is out of time ends after any product: every direction on the
     way is one of descent.
 
-    The rest is only as right as the preconditioner: with `believed`, a gain is small enough where the rest is at most
-    so many times what is gained.
+    The rest is only as right as the preconditioner: with a `doubt` it is taken for as many times as much wherever the
+    gain is to be small enough, and in the decrement.
 
     With a `start`, such as what a shortened step left of the last direction, the quadratic model is minimised from
     there: at first it may be above zero, and the direction is taken only where it gains.
@@ -63,6 +87,9 @@ def newton_step(
     direction = np.zeros_like(residual) if start is None else start
     gained = 0.0
     products = 0
+    doubts, doubt = doubt is not None, doubt or Doubt()
+    lengths: list[float] = []
+    ratios: list[float] = []
     if start is not None:
         curved = point.hessian_product(start)
         products += 1
@@ -90,8 +117,10 @@ def newton_step(
         residual -= curved
         precondition(residual, conditioned)
         before, rest = rest, max(0.0, float(residual @ conditioned))
+        lengths.append(length)
+        ratios.append(rest / before)
         is_exact = rest <= forcing * forcing * gained
-        is_enough = 0.5 * (gained + rest) <= enough and rest <= believed * gained
+        is_enough = 0.5 * (gained + doubt.times * rest) <= enough
         if (gained > 0.0 and (is_exact or is_enough)) or journal.seconds_left == 0.0:
             break
         descent *= rest / before
@@ -99,4 +128,6 @@ def newton_step(
     if gained <= 0.0 and start is not None:
         # Out of time, or of products, on the way: what is certain to descend is the gradient.
         precondition(-point.gradient, direction)
-    return NewtonStep(direction, 0.5 * (gained + rest), products, foretold)
+    if doubts:
+        doubt.learn(lengths, ratios)
+    return NewtonStep(direction, 0.5 * (gained + doubt.times * rest), products, foretold)

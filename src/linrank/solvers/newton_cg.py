@@ -11,10 +11,10 @@ from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.placement import PlacedData
 from linrank.objective.samples import Sample
-from linrank.solvers.conjugate_gradient import NewtonStep, Preconditioner, newton_step
+from linrank.solvers.conjugate_gradient import Doubt, NewtonStep, Preconditioner, newton_step
 from linrank.solvers.dual_of_part import PartOfDual
 from linrank.solvers.line_search import advance
-from linrank.solvers.rising_strength import rising_strengths
+from linrank.solvers.rising_strength import rising_strengths, start_for
 from linrank.solvers.sampled_hessian import SampledHessian
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
@@ -34,12 +34,10 @@ _FORCING_OF_A_PART = 0.03
 _STEPS_OF_A_PART = 16
 # Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`.
 _SUSPICIOUS = 1e4
-_LOOSE_FORCING = 0.3
-# A diagonal makes little of what is left along directions that hardly bend: it is believed up to a share of the gain.
-_BELIEVED = 0.25
+_LOOSE_FORCING = 0.2
 _TINY = float(np.finfo(np.float64).tiny)
 # How many times less exactly the problems of smaller C are solved, from whose solutions those of larger C begin.
-_LOOSER = 10.0
+_LOOSER = 3.0
 # A first solution from a sample this many times smaller costs little and is within a few Newton steps of the whole.
 _RUNG = 8
 
@@ -66,23 +64,31 @@ class NewtonCG(Solver):
         return wants_smooth_loss(objective) or wants_smooth_penalty(objective) or wants_strength(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
-        solution, last = self.continue_from(self._first_point(objective, start, journal), journal)
+        doubt = Doubt()
+        first = self._first_point(objective, start, journal, doubt)
+        known = _Known.at(first, self.sample_for(objective.data), doubt)
+        solution, last = self.continue_from(first, journal, known)
         if last.gap() <= self.tolerance * last.value:
             return solution
         return solution.certified(self.gap_by_part(last, solution.estimated_gap, journal))
 
-    def _first_point(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> EvaluatedPoint:
+    def _first_point(
+        self, objective: RankingObjective, start: Vector | None, journal: Journal, doubt: Doubt
+    ) -> EvaluatedPoint:
         if start is not None:
             return objective.start(start)
         if objective.data.n_features <= MOST_FEATURES_IN_A_MATRIX:
             return objective.start(self.start_from_samples(objective, journal))
         point = objective.start()
         loose = replace(self, tolerance=_LOOSER * self.tolerance, certified=False)
+        solved: list[EvaluatedPoint] = []
         for C in rising_strengths(point):
             if journal.seconds_left == 0.0:
                 break
-            point = loose.continue_from(point.with_C(C), journal.part())[1]
-        return point.with_C(objective.C)
+            begun = start_for(C, solved) if solved else point.with_C(C)
+            point = loose.continue_from(begun, journal.part(), _Known.at(begun, None, doubt))[1]
+            solved = [*solved[-1:], point]
+        return start_for(objective.C, solved) if solved else point.with_C(objective.C)
 
     def continue_from(
         self, point: EvaluatedPoint, journal: Journal, known: _Known | None = None
@@ -106,17 +112,17 @@ class NewtonCG(Solver):
                 return journal.solution(f"{what} is below the tolerance", converged=True), point
             if stop:
                 return journal.solution(stop), point
-            before = point
+            norm = float(np.linalg.norm(point.gradient))
             point, step = advance(point, newton.direction)
             if step == 0.0:
                 return journal.stalled(point, point.gradient, gap=newton.decrement), point
             if loosens:
                 # Were no pairs to come in or go out, the rest of the step would be the next one.
                 left = (1.0 - step) * newton.direction if step < 1.0 else None
-                forcing = self._forcing_after(before, point)
+                forcing = self._forcing_after(norm, point)
             trust = newton.trust
             if known.is_cheap or newton.products > most_products:
-                known, trust = _Known.at(point, known.sample), np.inf
+                known, trust = _Known.at(point, known.sample, known.doubt), np.inf
         newton = self._newton_step(point, known, journal)
         journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
@@ -150,13 +156,13 @@ class NewtonCG(Solver):
         )  # fmt: skip
         return gap(part, exact.continue_from(start, journal.part(), _Known.at(start, sample.alone()))[1])
 
-    def _forcing_after(self, before: EvaluatedPoint, point: EvaluatedPoint) -> float:
+    def _forcing_after(self, before: float, point: EvaluatedPoint) -> float:
         """How exactly the next step is worth solving for: as exactly as this one was right about its gradient.
 
         With a diagonal for a preconditioner a step takes many products, and most would be lost on one whose pairs are
         others than those that count where it leads.
         """
-        shrunk = float(np.linalg.norm(point.gradient)) / max(float(np.linalg.norm(before.gradient)), _TINY)
+        shrunk = float(np.linalg.norm(point.gradient)) / max(before, _TINY)
         return min(max(self.forcing, shrunk), _LOOSE_FORCING)
 
     def _gap(self, point: EvaluatedPoint, newton: NewtonStep) -> float:
@@ -193,7 +199,7 @@ class NewtonCG(Solver):
             journal=journal,
             trust=trust,
             start=left,
-            believed=_BELIEVED if known.sample is None else np.inf,
+            doubt=known.doubt,
         )
 
     def sample_for(self, data: PlacedData) -> Sample | None:
@@ -247,6 +253,8 @@ class _Known:
     sample: Sample | None
     hessian: SampledHessian | None
     precondition: Preconditioner
+    doubt: Doubt | None = None
+    """Of a diagonal, which knows nothing of how features go together."""
 
     @property
     def is_cheap(self) -> bool:
@@ -257,9 +265,9 @@ class _Known:
         return self.sample.scale == 1.0 and multiplications <= _FREE_MULTIPLICATIONS
 
     @classmethod
-    def at(cls, point: EvaluatedPoint, sample: Sample | None) -> _Known:
+    def at(cls, point: EvaluatedPoint, sample: Sample | None, doubt: Doubt | None = None) -> _Known:
         if sample is None:
             diagonal = point.crude_hessian_diagonal()
-            return cls(None, None, lambda residual, out: np.divide(residual, diagonal, out=out))
+            return cls(None, None, lambda residual, out: np.divide(residual, diagonal, out=out), doubt or Doubt())
         hessian = SampledHessian.at(point, sample)
         return cls(sample, hessian, hessian.inverse(point))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from linrank.objective.objective import EvaluatedPoint
 
 # How many times stiffer than the penalty the loss may be, for a document, where a minimum is looked for from zero.
-_STIFF = 512.0
-_FACTOR = 4.0
+_STIFF = 64.0
+_FACTOR = 2.0
 
 
 def rising_strengths(origin: EvaluatedPoint) -> list[float]:
@@ -26,3 +28,18 @@ def rising_strengths(origin: EvaluatedPoint) -> list[float]:
         C, stiffness = C / _FACTOR, stiffness / _FACTOR
         strengths.insert(0, C)
     return strengths
+
+
+def start_for(C: float, solved: Sequence[EvaluatedPoint]) -> EvaluatedPoint:
+    """Where the minimum for a larger C begins: at the last solution, or where the last two point to, if that is lower.
+
+    A pair that stands at the margin lacks about (its number in the dual) / 2C, and these numbers hardly change: so the
+    solutions are on a line in 1 / C.
+    """
+    last = solved[-1].with_C(C)
+    if len(solved) < 2:
+        return last
+    before, after = solved[-2], solved[-1]
+    share = (1.0 / C - 1.0 / after.objective.C) / (1.0 / after.objective.C - 1.0 / before.objective.C)
+    ahead = last.objective.at(after.weights + share * (after.weights - before.weights))
+    return ahead if ahead.value < last.value else last
