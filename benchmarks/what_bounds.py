@@ -51,7 +51,7 @@ PARTS = {
     "the diagonal": [(objective.EvaluatedPoint, "crude_hessian_diagonal")],
     "rows copied out": [(placed_blocks.PlacedBlock, "of_rows"), (placed_blocks.SpreadQuery, "of_rows")],
     "sort": [(sorted_pairs, "order_ascending")],
-    "sums over pairs": [(sorted_pairs.PairsWithin, "moments"), (pair_losses._Laplacian, "product")],
+    "sums over pairs": [(sorted_pairs.PairsWithin, "moments"), (pair_losses._Laplacian, "product")],  # noqa: SLF001
     "levels, bounds, slopes": [(pair_losses.SquaredHinge, "at"), (pair_losses.SmoothedHinge, "at")],
     "evaluations": [(objective.RankingObjective, "at")],
     "products": [(objective.EvaluatedPoint, "hessian_product")],
@@ -158,13 +158,13 @@ def command_of(name):
     print(f"\nlinrank train on {data}, C = {C:g}: {text.stat().st_size / 1e6:.0f} MB of text")
     print("| up to | seconds | of processors | peak MB |\n|---|---:|---:|---:|")
     for stage, code in STAGES.items():
-        code = code.format(text=str(text), C=C, report=REPORT)
-        best = min((run(sys.executable, "-c", code) for _ in range(3)), key=lambda one: one.processor_seconds)
+        filled = code.format(text=str(text), C=C, report=REPORT)
+        best = min((run(sys.executable, "-c", filled) for _ in range(2)), key=lambda one: one.processor_seconds)
         held = f" (arrays of {int(best.output) / 1e6:.0f} MB)" if best.output else ""
         print(f"| {stage}{held} | {best.seconds:.2f} | {best.processor_seconds:.2f} | {best.peak:.0f} |", flush=True)
     model = Path(text).with_suffix(".bounds.json")
     whole = min(
-        (linrank("train", text, model, "-C", C, "--scaling", "none") for _ in range(3)),
+        (linrank("train", text, model, "-C", C, "--scaling", "none") for _ in range(2)),
         key=lambda one: one.processor_seconds,
     )
     model.unlink()

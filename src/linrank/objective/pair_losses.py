@@ -15,7 +15,6 @@ from linrank.objective import pair_kernels as kernels
 from linrank.objective.duality import ConvexDual, Dual, QuadraticDual
 from linrank.objective.sorted_pairs import Moments, PairSums, PairsWithin, SortedPairs
 
-
 # Where so many times the documents that have a partner are no more than all, products leave out the others.
 _FEW = 2
 

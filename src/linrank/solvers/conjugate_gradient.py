@@ -39,8 +39,8 @@ class NewtonStep:
 class Doubt:
     """How many times what a preconditioner M makes of a rest that may be, as far as is known: r' H⁻¹ r / r' M⁻¹ r.
 
-    It is at most 1 over the least eigenvalue of M⁻¹H, and conjugate gradients come by estimates of that: what is left by
-    one step is rich in directions along which M is wrong, so the next one has to know of them.
+    It is at most 1 over the least eigenvalue of M⁻¹H, and conjugate gradients come by estimates of that: what one step
+    leaves is rich in directions along which M is wrong, so the next one has to know of them.
     """
 
     def __init__(self) -> None:
