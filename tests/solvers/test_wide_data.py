@@ -15,7 +15,7 @@ from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
 from linrank.solvers.conjugate_gradient import Doubt, newton_step
 from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.rising_strength import rising_strengths, start_for
+from linrank.solvers.rising_strength import Solved, rising_strengths, start_for
 from linrank.solvers.solution import Journal
 from linrank.solvers.tron import TRON
 
@@ -160,19 +160,18 @@ def separable(n_queries, levels=2, kind="sparse", C=10.0):
 
 
 def test_where_the_solutions_of_two_C_point_to_is_nearer_than_the_last():
-    solved = [NewtonCG(1e-8).minimize(wide(C)).weights for C in (0.25, 0.5)]
-    points = [wide(C).at(weights) for C, weights in zip((0.25, 0.5), solved, strict=True)]
-    least = NewtonCG(1e-8).minimize(wide(1.0)).value
-    begun = start_for(1.0, points)
-    assert begun.objective.C == 1.0
-    assert begun.value - least < 0.2 * (points[-1].with_C(1.0).value - least)
-    np.testing.assert_array_equal(start_for(1.0, points[1:]).weights, points[1].weights)
+    solved = [Solved.at(wide(C).at(NewtonCG(1e-8).minimize(wide(C)).weights)) for C in (0.25, 0.5)]
+    objective = wide(1.0)
+    least = NewtonCG(1e-8).minimize(objective).value
+    begun = start_for(objective, solved)
+    assert begun.value - least < 0.2 * (objective.at(solved[-1].weights).value - least)
+    np.testing.assert_array_equal(start_for(objective, solved[1:]).weights, solved[1].weights)
 
 
 def test_a_start_that_is_higher_than_the_last_solution_is_not_taken():
-    point = wide(0.5).at(NewtonCG(1e-8).minimize(wide(0.5)).weights)
-    astray = wide(0.25).at(point.weights + 1.0)
-    np.testing.assert_array_equal(start_for(1.0, [astray, point]).weights, point.weights)
+    last = Solved.at(wide(0.5).at(NewtonCG(1e-8).minimize(wide(0.5)).weights))
+    astray = Solved.at(wide(0.25).at(last.weights + 1.0))
+    np.testing.assert_array_equal(start_for(wide(1.0), [astray, last]).weights, last.weights)
 
 
 def test_the_doubt_is_one_over_the_least_eigenvalue():

@@ -14,7 +14,7 @@ from linrank.objective.samples import Sample
 from linrank.solvers.conjugate_gradient import Doubt, NewtonStep, Preconditioner, newton_step
 from linrank.solvers.dual_of_part import PartOfDual
 from linrank.solvers.line_search import advance
-from linrank.solvers.rising_strength import rising_strengths, start_for
+from linrank.solvers.rising_strength import Solved, rising_strengths, start_for
 from linrank.solvers.sampled_hessian import SampledHessian
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
@@ -65,9 +65,7 @@ class NewtonCG(Solver):
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         doubt = Doubt()
-        first = self._first_point(objective, start, journal, doubt)
-        known = _Known.at(first, self.sample_for(objective.data), doubt)
-        solution, last = self.continue_from(first, journal, known)
+        solution, last = self.continue_from(self._first_point(objective, start, journal, doubt), journal, doubt=doubt)
         if last.gap() <= self.tolerance * last.value:
             return solution
         return solution.certified(self.gap_by_part(last, solution.estimated_gap, journal))
@@ -81,20 +79,23 @@ class NewtonCG(Solver):
             return objective.start(self.start_from_samples(objective, journal))
         point = objective.start()
         loose = replace(self, tolerance=_LOOSER * self.tolerance, certified=False)
-        solved: list[EvaluatedPoint] = []
+        solved: list[Solved] = []
+
+        def begun(C: float) -> EvaluatedPoint:
+            return start_for(objective.with_C(C), solved) if solved else point.with_C(C)
+
         for C in rising_strengths(point):
             if journal.seconds_left == 0.0:
                 break
-            begun = start_for(C, solved) if solved else point.with_C(C)
-            point = loose.continue_from(begun, journal.part(), _Known.at(begun, None, doubt))[1]
-            solved = [*solved[-1:], point]
-        return start_for(objective.C, solved) if solved else point.with_C(objective.C)
+            # No point is held here: those on the way may have rows copied out.
+            solved = [*solved[-1:], Solved.at(loose.continue_from(begun(C), journal.part(), doubt=doubt)[1])]
+        return begun(objective.C)
 
     def continue_from(
-        self, point: EvaluatedPoint, journal: Journal, known: _Known | None = None
+        self, point: EvaluatedPoint, journal: Journal, known: _Known | None = None, doubt: Doubt | None = None
     ) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""
-        known = known or _Known.at(point, self.sample_for(point.objective.data))
+        known = known or _Known.at(point, self.sample_for(point.objective.data), doubt)
         most_products = _PRODUCTS_A_DIGIT * -np.log10(self.forcing)
         trust, step = np.inf, 1.0
         # A certificate wants the gradient itself short: nothing is gained by steps that are less exact.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from linrank.objective.objective import EvaluatedPoint
+from linrank.arrays import Vector
+from linrank.objective.objective import EvaluatedPoint, RankingObjective
 
 # How many times stiffer than the penalty the loss may be, for a document, where a minimum is looked for from zero.
 _STIFF = 64.0
@@ -30,16 +32,30 @@ def rising_strengths(origin: EvaluatedPoint) -> list[float]:
     return strengths
 
 
-def start_for(C: float, solved: Sequence[EvaluatedPoint]) -> EvaluatedPoint:
+@dataclass(frozen=True)
+class Solved:
+    """The solution of a C, and its loss: all that the next one needs, where the point itself may hold rows."""
+
+    C: float
+    weights: Vector
+    loss_value: float
+
+    @classmethod
+    def at(cls, point: EvaluatedPoint) -> Solved:
+        return cls(point.objective.C, point.weights, point.loss_value)
+
+
+def start_for(objective: RankingObjective, solved: Sequence[Solved]) -> EvaluatedPoint:
     """Where the minimum for a larger C begins: at the last solution, or where the last two point to, if that is lower.
 
     A pair that stands at the margin lacks about (its number in the dual) / 2C, and these numbers hardly change: so the
     solutions are on a line in 1 / C.
     """
-    last = solved[-1].with_C(C)
-    if len(solved) < 2:
-        return last
-    before, after = solved[-2], solved[-1]
-    share = (1.0 / C - 1.0 / after.objective.C) / (1.0 / after.objective.C - 1.0 / before.objective.C)
-    ahead = last.objective.at(after.weights + share * (after.weights - before.weights))
-    return ahead if ahead.value < last.value else last
+    last = solved[-1]
+    if len(solved) > 1:
+        before = solved[-2]
+        share = (1.0 / objective.C - 1.0 / last.C) / (1.0 / last.C - 1.0 / before.C)
+        ahead = objective.at(last.weights + share * (last.weights - before.weights))
+        if ahead.value < objective.penalty.value(last.weights) + objective.C * last.loss_value:
+            return ahead
+    return objective.at(last.weights)
