@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.dataset.applied_scaling import folds
+from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
@@ -17,8 +18,9 @@ from linrank.experiments.compare import Comparison
 from linrank.experiments.comparison import fitted, linear_weights
 from linrank.experiments.comparison_curve import MOST_DOCUMENTS
 from linrank.experiments.final import unfitted
-from linrank.experiments.report import WeightRow, Weights
+from linrank.experiments.report import Shape, WeightRow, Weights
 from linrank.experiments.weight_intervals import RESAMPLES, standard_deviations, weight_resamples
+from linrank.model import LinearModel
 
 UNITS = "the change of the score for one standard deviation of the feature"
 
@@ -57,7 +59,21 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
         for j in np.argsort(-np.abs(weights), kind="stable")
         if weights[j] or (low is not None and high is not None and (low[j] or high[j]))
     )
-    return Weights(name, rows, UNITS, note)
+    return Weights(name, rows, UNITS, note, shapes_of(model))
+
+
+def shapes_of(model: LinearModel) -> tuple[Shape, ...]:
+    """The curves of an additive model, those that move scores the most first; none of another."""
+    if not isinstance(model.scaling, FeatureShapes) or model.scaling.kind != "additive":
+        return ()
+    shapes = []
+    for j in np.argsort(-np.abs(model.weights), kind="stable").tolist():
+        if model.weights[j]:
+            knots, values = model.scaling.curve(j)
+            shapes.append(
+                Shape(model.feature_names[j], tuple(knots.tolist()), tuple((model.weights[j] * values).tolist()))
+            )
+    return tuple(shapes)
 
 
 def _resampled(

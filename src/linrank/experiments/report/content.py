@@ -165,6 +165,15 @@ class WeightRow:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What a ranker adds to a score for a feature: at some of its values, between which it is linear."""
+
+    feature: str
+    knots: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Weights:
     """What one ranker weighs."""
 
@@ -173,6 +182,8 @@ class Weights:
     units: str = ""
     """What scaled means, such as "a standard deviation of the feature"."""
     note: str = ""
+    shapes: tuple[Shape, ...] = ()
+    """Of a ranker that has a curve a feature in the place of a weight."""
 
 
 @dataclass(frozen=True)

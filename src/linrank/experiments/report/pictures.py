@@ -13,11 +13,13 @@ from linrank.experiments.report.content import (
     Leaderboard,
     QueryDifferences,
     ReportContent,
+    Shape,
     Training,
     Weights,
 )
 
 MOST_WEIGHTS = 30
+_SHAPES_A_ROW = 5
 
 
 def save_pictures(
@@ -60,6 +62,9 @@ def _drawings(content: ReportContent) -> list[tuple[str, float, Callable[[Any], 
     if weights and weights.rows:
         height = 0.9 + 0.2 * min(len(weights.rows), MOST_WEIGHTS)
         found.append(("weights", height, lambda figure: _weights(figure, weights)))
+    if weights and weights.shapes:
+        height = 0.4 + 1.1 * -(-min(len(weights.shapes), MOST_WEIGHTS) // _SHAPES_A_ROW)
+        found.append(("shapes", height, lambda figure: draw_shapes(figure, weights.shapes)))
     if queries and queries.rows:
         found.append(("queries", 2.6, lambda figure: _queries(figure, queries)))
     if training and training.curves:
@@ -123,6 +128,21 @@ def _weights(figure: Any, weights: Weights) -> None:
     axes.set_yticks(range(len(rows)), [row.feature for row in rows])
     axes.set(xlabel=weights.units or "scaled weight", ylim=(-0.7, len(rows) - 0.3))
     axes.grid(visible=False, axis="y")
+
+
+def draw_shapes(figure: Any, shapes: Sequence[Shape]) -> None:
+    """What the first of some features add to a score, each from its least value to its largest."""
+    drawn = shapes[:MOST_WEIGHTS]
+    panels = figure.subplots(-(-len(drawn) // _SHAPES_A_ROW), _SHAPES_A_ROW, sharey=True, squeeze=False).ravel()
+    for axes, shape in zip(panels, drawn, strict=False):
+        # By the number of the knot: values of raw features may be far apart, and documents are not.
+        places = range(len(shape.knots))
+        axes.plot(places, shape.values, color=OURS)
+        axes.axhline(0.0, color=SOFT, linewidth=0.8)
+        axes.set_xticks([places[0], places[-1]], [f"{shape.knots[0]:.3g}", f"{shape.knots[-1]:.3g}"], fontsize="small")
+        axes.set_title(shape.feature, fontsize="small")
+    for axes in panels[len(drawn) :]:
+        axes.set_visible(False)
 
 
 def _queries(figure: Any, queries: QueryDifferences) -> None:

@@ -29,6 +29,28 @@ function drawWeights(place, weights) {
     hasRaw ? choice("Units of the weights", { scaled: "Scaled", raw: "Raw" }, "scaled", turn) : "",
     said,
     table,
+    ...drawShapes(weights.shapes),
   );
   turn("scaled");
+}
+
+// What each feature adds to a score, knot by knot: knots are as far apart as documents are many, on one scale of scores.
+function drawShapes(shapes) {
+  if (shapes.length === 0) return [];
+  const [width, height] = [150, 70];
+  const y = linearScale(padded(extent(shapes.flatMap((shape) => [...shape.values, 0]))), [height, 0]);
+  const drawn = ({ feature, knots, values }) => {
+    const x = linearScale([0, Math.max(1, knots.length - 1)], [2, width - 2]);
+    const ends = `${show.number(knots[0])} to ${show.number(knots[knots.length - 1])}`;
+    const [least, most] = extent(values).map(show.signedNumber);
+    const said = `${feature}: adds ${least} to ${most} to a score, for values from ${ends}`;
+    const line = svg("polyline", { points: points(values.map((_, place) => x(place)), values.map(y)), class: "shape" });
+    const zero = svg("line", { x1: 0, x2: width, y1: y(0), y2: y(0), class: "zero" });
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": said }, zero, line);
+    return html("figure", {}, picture, html("figcaption", {}, feature, html("small", {}, ends)));
+  };
+  return [
+    remark("What each feature adds to a score, from its least value to its largest; knots are evenly spaced here."),
+    html("div", { class: "shapes" }, shapes.map(drawn)),
+  ];
 }
