@@ -72,7 +72,7 @@ $(VENV)/.browser: | $(BIN)/python
 	touch $@
 
 $(VENV)/.engines: $(VENV)/.dev
-	$(PIP) install --quiet -c constraints.txt --group engines
+	$(PIP) install --quiet -c constraints.txt --group engines --group hybrid
 	touch $@
 
 $(VENV)/.fuzz: $(VENV)/.dev

@@ -87,6 +87,7 @@ def test_the_sums_have_the_same_bits_for_any_number_of_threads(monkeypatch):
     features, labels, starts = some_rows(2)
     rows = LabelledRows.of(features, labels, starts)
     monkeypatch.setattr("linrank.fusing.pairwise._ROWS_AT_A_TIME", 5)
+    monkeypatch.setattr("linrank.fusing.pairwise._RANGES_WITHOUT_THREADS", 1)
     found = []
     for threads in (1, 3):
         monkeypatch.setattr("linrank.fusing.pairwise.number_of_threads", lambda _, n=threads: n)

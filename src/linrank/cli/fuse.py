@@ -116,6 +116,8 @@ def _fuse(arguments: Namespace, engine: Any, runs: dict[str, str], out: str) -> 
         unjudged=arguments.unjudged,
         measure=arguments.measure,
         signals=arguments.signals,
+        by=arguments.by,
+        queries=arguments.queries,
         n_folds=arguments.cv,
         n_resamples=arguments.resamples,
         random_state=arguments.seed,

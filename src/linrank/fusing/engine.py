@@ -125,6 +125,10 @@ class FusionEngine:
         """By which the scores of a leg are normalised."""
         return self.normalisers[self.normaliser_name]
 
+    def without(self, leg: int) -> FusionEngine:  # noqa: ARG002 - most have nothing to say of single legs
+        """The engine for all legs but one."""
+        return self
+
     def refuses(self, candidates: Candidates) -> str | None:
         """Why it cannot fuse these legs and signals, and what to do; None where it can."""
         limits, n_legs = self.limits, len(candidates.legs)

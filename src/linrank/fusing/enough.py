@@ -123,7 +123,7 @@ def _wavering(
         same = [len(np.intersect1d(top, other[first : first + len(top)])) / len(top) for other in others]
         new = [row for row in top.tolist() if not known[row]]
         documents = tuple(candidates.document_ids[int(candidates.documents[row])] for row in new)
-        yield query, 1.0 - float(np.mean(same)), documents
+        yield query, 1.0 - float(np.mean(same)) if same else 0.0, documents
 
 
 def _ordered(candidates: Candidates, scores: NDArray[Any]) -> Offsets:

@@ -15,6 +15,9 @@ from linrank.fusing.methods import Method, TrainedWeights, methods_for
 from linrank.fusing.problem import FusionProblem
 from linrank.measures import SIGNIFICANT, bootstrap_interval, holm, randomisation_test
 
+MOST_LOST = 0.01
+"""A leg that no more can be lost with is not worth a search."""
+
 
 @dataclass(frozen=True, eq=False)
 class Standing:
@@ -106,10 +109,10 @@ class LegWeight:
 
     @property
     def can_go(self) -> bool:
-        """Whether nothing that can be measured is lost without it."""
+        """Whether it weighs nothing, or no more than 0.01 of the measure can be lost, by the interval."""
         if self.loss_interval is None:
             return False
-        return self.weight == 0.0 or self.loss_interval[0] <= 0.0
+        return self.weight == 0.0 or self.loss_interval[1] <= MOST_LOST
 
 
 def leg_weights(

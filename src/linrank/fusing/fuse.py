@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from linrank.fusing.fusion import Facts, Fusion, deployed_as, fused_runs
 from linrank.fusing.legs import Legs, read_legs
 from linrank.fusing.methods import Chosen, Fixed, Method, TrainedWeights, methods_for
 from linrank.fusing.problem import UNJUDGED, FusionProblem, JudgedDocuments
+from linrank.fusing.query_classes import ByClass, classes_of, learn_by_class
 from linrank.fusing.registry import engine_named
 from linrank.fusing.verdict import verdict
 from linrank.measures import parse_measures
@@ -41,6 +44,8 @@ def fuse(
     unjudged: str = "irrelevant",
     measure: Any = "ndcg@10",
     signals: Any = None,
+    by: str | None = None,
+    queries: Any = None,
     n_folds: int = 5,
     n_resamples: int = 100,
     random_state: int = 0,
@@ -63,6 +68,9 @@ def fuse(
     measure : what decides, such as "ndcg@10"
     signals : a table with a column of documents and further ones of numbers, such as popularity; for engines that
         can add them
+    by : a column of `queries`, such as intent or language
+        Weights for each class of queries are learnt too, and taken only where they are better by more than chance.
+    queries : a table of queries that has the column of `by`
     n_folds : of whole queries; what is measured was learnt of the other folds
     n_resamples : of the queries, for the weights' intervals
     random_state : of folds and resamples; the same gives the same
@@ -73,6 +81,8 @@ def fuse(
     Fusion
         With `weight_of`, `verdict`, `standings`, `configuration`; prints as text. What the engine cannot do is refused.
     """
+    if (by is None) != (queries is None):
+        raise LinrankError("by names a column of queries: pass both, such as by='language', queries=table.")
     if not isinstance(engine, str) and settings:
         raise LinrankError(f"{', '.join(settings)}: set it where the engine is made, {type(engine).__name__}(…).")
     target = engine_named(engine, **settings) if isinstance(engine, str) else engine
@@ -85,7 +95,22 @@ def fuse(
     check_folds(str(n_folds), n_folds, judged.n_queries)
     documents = JudgedDocuments.of(judgments.labels, judged.query_ids, judged.document_ids)
     problem = FusionProblem.of(target, judged, documents, decides, unjudged)
-    return _learnt(problem, rest, method, n_folds, n_resamples, random_state, (*said, *also))
+    made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, (*said, *also))
+    if by is None:
+        return made
+    classes = classes_of(queries, by, judged.query_ids)
+    return with_classes(made, problem, learn_by_class(problem, classes, by, n_folds, random_state))
+
+
+def with_classes(fusion: Fusion, problem: FusionProblem, by_class: ByClass) -> Fusion:
+    """The fusion with weights for classes of queries, and a configuration for each where they differ."""
+    beside = dict(fusion.configuration.beside)
+    if by_class.differ:
+        for place, each in enumerate(by_class.classes, start=1):
+            deployed = deployed_as(fusion.engine, problem.candidates, WeightedLegs(each.weights))
+            name = re.sub(r"[^A-Za-z0-9]+", "-", each.name).strip("-") or str(place)
+            beside[f".{place}-{name}.{fusion.engine.ending}"] = fusion.engine.write(deployed).content
+    return replace(fusion, by_class=by_class, configuration=replace(fusion.configuration, beside=beside))
 
 
 def _learnt(

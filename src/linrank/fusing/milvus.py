@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from linrank.errors import LinrankError
@@ -39,6 +39,10 @@ class Milvus(FusionEngine):
                 f"{len(candidates.legs)} legs ({', '.join(candidates.leg_names)}). Say such as metrics=BM25,COSINE."
             )
         return super().refuses(candidates)
+
+    def without(self, leg: int) -> Milvus:
+        metrics = self._metrics()
+        return replace(self, metrics=",".join(metrics[:leg] + metrics[leg + 1 :]))
 
     def rule(self, leg: int) -> Normaliser:
         return super().rule(leg) if self.is_raw else Bounded(self._metrics()[leg])

@@ -17,6 +17,8 @@ from linrank.threads import number_of_threads
 
 # Rows that one thread goes through at a time; the sums are added in this order for any number of threads.
 _ROWS_AT_A_TIME = 1 << 15
+# To start threads takes as long as that.
+_RANGES_WITHOUT_THREADS = 8
 _MOST_STEPS = 100
 _TOLERANCE = 1e-10
 
@@ -95,11 +97,12 @@ class LabelledRows:
             return sums
 
         ranges = self._ranges
-        if len(ranges) == 1:
-            total = part(*ranges[0])
+        if len(ranges) <= _RANGES_WITHOUT_THREADS:
+            parts = [part(*bounds) for bounds in ranges]
         else:
             with ThreadPoolExecutor(min(number_of_threads(None), len(ranges))) as pool:
-                total = np.sum(list(pool.map(lambda bounds: part(*bounds), ranges)), axis=0)
+                parts = list(pool.map(lambda bounds: part(*bounds), ranges))
+        total = np.sum(parts, axis=0)
         curvature = np.zeros((n_columns, n_columns))
         place = 1 + n_columns
         for column in range(n_columns):

@@ -21,6 +21,9 @@ from linrank.fusing.pair_kernels import add_squares_within
 from linrank.fusing.pairwise import LabelledRows
 from linrank.measures import Judgements, Measure, evaluate
 
+# To start threads takes as long as to sort so many.
+_ROWS_WITHOUT_THREADS = 1 << 18
+
 UNJUDGED = {
     "irrelevant": "documents that nobody judged count as irrelevant, in training and in the measure",
     "left-out": "documents that nobody judged are not trained on; the measure counts them as irrelevant",
@@ -152,7 +155,9 @@ class FusionProblem:
     def measured(self, scores: Vector) -> Vector:
         """The measure of each query, for one score a candidate; NaN where it is skipped."""
         kept, judged = self._measured
-        return evaluate(np.ascontiguousarray(scores[kept]), judged, [self.measure]).per_query[self.measure]
+        threads = 1 if self.candidates.n_rows <= _ROWS_WITHOUT_THREADS else None
+        found = evaluate(np.ascontiguousarray(scores[kept]), judged, [self.measure], n_threads=threads)
+        return found.per_query[self.measure]
 
     def per_query(self, fuser: Fuser) -> Vector:
         """The measure of each query by a fuser; found out once for each."""
@@ -168,7 +173,8 @@ class FusionProblem:
 
     def without(self, leg: int) -> FusionProblem:
         """That of all legs but one."""
-        return FusionProblem.of(self.engine, self.candidates.without(leg), self.judged, self.measure, self.unjudged)
+        engine, fewer = self.engine.without(leg), self.candidates.without(leg)
+        return FusionProblem.of(engine, fewer, self.judged, self.measure, self.unjudged)
 
 
 def _labels(candidates: Candidates, judged: JudgedDocuments) -> tuple[Vector, Unretrieved | None]:

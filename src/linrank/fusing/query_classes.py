@@ -1,14 +1,152 @@
-"""Weights for classes of queries, with a penalty on their differences."""
+"""Weights for classes of queries, with a penalty on how far they are from the weights of all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
+from linrank.errors import LinrankError
+from linrank.fusing.columns import columns_of
+from linrank.fusing.fusers import WeightedLegs
+from linrank.fusing.methods import Pairwise, TrainedWeights
+from linrank.fusing.problem import FusionProblem
+from linrank.measures import SIGNIFICANT, bootstrap_interval, randomisation_test
+from linrank.showing import text_table
+
+_QUERY = ("query", "qid", "query_id", "id")
+# How strongly a class's own queries are trusted beside the weights of all.
+STRENGTHS = (1.0, 10.0, 100.0)
+# A column of more different numbers is cut into three classes.
+_MOST_NUMBERS = 6
+
+
+@dataclass(frozen=True)
+class ClassWeights:
+    """The weights of one class of queries."""
+
+    name: str
+    n_queries: int
+    weights: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class ByClass:
-    """placeholder"""
+    """Whether classes of queries need weights of their own.
+
+    Attributes
+    ----------
+    column : what tells the classes apart
+    differ : whether weights of their own are better on held-out queries by more than chance
+    classes : their weights, those of all where they do not differ
+    gain, gain_interval : the mean measure on held-out queries with weights a class minus that with the weights of all
+    p_value : of no difference, by randomisation, times the number of strengths that were tried
+    legs : whose weights they are
+    """
+
+    column: str
+    differ: bool
+    classes: tuple[ClassWeights, ...]
+    gain: float
+    gain_interval: tuple[float, float]
+    p_value: float
+    legs: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {}
+        """Plain lists, texts and numbers, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        low, high = self.gain_interval
+        said = f"{self.gain:+.4f} (95 % interval {low:+.4f} to {high:+.4f}, p = {self.p_value:.3g})"
+        if not self.differ:
+            return f"by {self.column}: one set of weights for all classes; weights of their own: {said}"
+        rows = [(self.column, "queries", *self.legs)]
+        rows += [
+            (each.name, str(each.n_queries), *(f"{weight:.6g}" for weight in each.weights)) for each in self.classes
+        ]
+        table = "\n".join(f"  {line}" for line in text_table(rows).splitlines())
+        return f"by {self.column}: weights of their own are worth it, {said}\n{table}"
+
+
+def classes_of(table: Any, column: str, query_ids: Any) -> list[str]:
+    """The class of each query, by a column of a table of queries; "" for one that the table does not have."""
+    columns = columns_of(table)
+    found = columns.find((column.lower(),))
+    if found is None:
+        raise LinrankError(f"{columns.source}: there is no column {column!r}; there are {', '.join(columns.names)}.")
+    values = columns.columns[found]
+    names = [str(value) for value in values.tolist()]
+    if len(set(names)) > _MOST_NUMBERS:
+        # Texts are classes, however many.
+        with suppress(LinrankError):
+            names = _cut(columns.numbers((found.lower(),)))
+    known = dict(zip((str(query) for query in columns.ids(_QUERY).tolist()), names, strict=True))
+    return [known.get(query, "") for query in query_ids]
+
+
+def _cut(numbers: Vector) -> list[str]:
+    low, high = np.quantile(numbers, [1 / 3, 2 / 3])
+    return [f"at most {low:g}" if n <= low else (f"above {high:g}" if n > high else f"to {high:g}") for n in numbers]
+
+
+def learn_by_class(problem: FusionProblem, classes: list[str], column: str, n_folds: int, seed: int) -> ByClass:
+    """Weights a class: |u - those of all|² / 2 + strength x mean loss of the class's queries, the strength by folds.
+
+    They are taken only where they are better on held-out queries by more than chance.
+    """
+    names = sorted(set(classes))
+    of_query = np.array([names.index(each) for each in classes])
+    if len(names) < 2:
+        raise LinrankError(f"column {column!r} has one class for all judged queries: {names[0]!r}. Name another.")
+    ones, method = np.ones(problem.n_queries), Pairwise()
+    shared = method.learn(problem, ones)
+    assert isinstance(shared, TrainedWeights)
+    parts = problem.candidates.queries.dealt(n_folds, seed)
+    values = np.full((1 + len(STRENGTHS), problem.n_queries), np.nan)
+    for fold in range(n_folds):
+        out, kept = parts == fold, np.where(parts == fold, 0.0, 1.0)
+        start = _shared(problem, kept, shared.strength)
+        values[0, out] = problem.per_query(_weighted(problem, start))[out]
+        for place, strength in enumerate(STRENGTHS, start=1):
+            for number in range(len(names)):
+                there = out & (of_query == number)
+                learnt = _of_class(problem, kept * (of_query == number), strength, start)
+                values[place, there] = problem.per_query(learnt)[there]
+    best = 1 + int(np.argmax([np.nanmean(row) for row in values[1:]]))
+    gains = values[best] - values[0]
+    test = randomisation_test(values[best], values[0], random_state=seed)
+    p_value = min(1.0, test.p_value * len(STRENGTHS))
+    differ = bool(test.difference > 0.0 and p_value <= SIGNIFICANT)
+    start = _shared(problem, ones, shared.strength)
+    made = []
+    for number, name in enumerate(names):
+        fuser: WeightedLegs = shared
+        if differ:
+            fuser = _of_class(problem, ones * (of_query == number), STRENGTHS[best - 1], start)
+        made.append(ClassWeights(name or "(none)", int((of_query == number).sum()), fuser.weights))
+    interval = bootstrap_interval(gains, random_state=seed)
+    return ByClass(column, differ, tuple(made), float(np.nanmean(gains)), interval, p_value, problem.candidates.names)
+
+
+def _shared(problem: FusionProblem, counts: Vector, strength: float) -> Vector:
+    """The weights of all classes, in units of the columns' spreads."""
+    method = Pairwise()
+    prior = method.prior(problem, counts)
+    return method.problem(problem, counts, strength, prior).solve() if strength > 0.0 else prior
+
+
+def _of_class(problem: FusionProblem, counts: NDArray[Any], strength: float, start: Vector) -> WeightedLegs:
+    if not (counts * problem.training.n_pairs).any():
+        return _weighted(problem, start)
+    return _weighted(problem, Pairwise().problem(problem, counts, strength, start).solve())
+
+
+def _weighted(problem: FusionProblem, found: Vector) -> WeightedLegs:
+    weights = found / problem.spreads
+    weights = weights if weights.any() else problem.equal_weights
+    return WeightedLegs(tuple(problem.engine.in_units(weights).tolist()))

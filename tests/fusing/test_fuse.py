@@ -1,0 +1,239 @@
+"""Three runs and judgements become weights that an engine takes, and an honest word on whether they are worth it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from fusing_cases import SETTINGS, legs_for, made
+from linrank import LinrankError, fuse
+from linrank.fusing.registry import ENGINES, REFUSED
+
+QUICK = {"n_resamples": 5, "n_folds": 3}
+
+
+def runs_for(name, **settings):
+    names = ("bm25(text)", "closeness(field,e)") if name == "vespa" else legs_for(name)
+    runs, qrels = made(names=legs_for(name), **settings)
+    return dict(zip(names, runs.values(), strict=False)), qrels
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_every_engine_is_given_weights_within_its_bounds(name):
+    runs, qrels = runs_for(name, n_queries=24)
+    fusion = fuse(runs, qrels, name, method="pairwise", **QUICK, **SETTINGS.get(name, {}))
+    weights = np.array(list(fusion.weight_of.values()))
+    limits = fusion.engine.limits
+    assert not limits.non_negative or (weights >= 0.0).all()
+    assert np.abs(weights).sum() == pytest.approx(1.0, abs=1e-5)
+    assert fusion.standing("pairwise").mean >= fusion.standing(f"{next(iter(runs))} alone").mean
+    assert fusion.configuration.content
+
+
+def test_the_better_leg_weighs_more_under_every_rule_that_normalises():
+    for name, normaliser in (("opensearch", "min_max"), ("opensearch", "l2"), ("elasticsearch", "minmax"), ("sql", "")):
+        runs, qrels = made(n_queries=30, names=("bm25", "dense"), strengths=(0.5, 3.0))
+        weight_of = fuse(runs, qrels, name, normaliser=normaliser, method="pairwise", **QUICK).weight_of
+        assert weight_of["dense"] > 1.5 * weight_of["bm25"], (name, normaliser)
+
+
+def test_opensearch_is_given_a_pipeline_that_it_would_accept():
+    runs, qrels = made(n_queries=20)
+    fusion = fuse(runs, qrels, "opensearch", depth=20, normaliser="l2", **QUICK)
+    (processor,) = json.loads(fusion.configuration.content)["phase_results_processors"]
+    said = processor["normalization-processor"]
+    weights = said["combination"]["parameters"]["weights"]
+    assert said["normalization"] == {"technique": "l2"}
+    assert said["combination"]["technique"] == "arithmetic_mean"
+    assert all(0.0 <= weight <= 1.0 for weight in weights)
+    assert sum(weights) == pytest.approx(1.0, abs=0.01)
+    hybrid = json.loads(fusion.configuration.beside[".query.json"])["query"]["hybrid"]
+    assert len(hybrid["queries"]) == len(weights)
+    assert hybrid["pagination_depth"] == 20
+
+
+def test_reciprocal_ranks_are_emitted_where_they_are_asked_for():
+    runs, qrels = made(n_queries=20)
+    k = fuse(runs, qrels, "opensearch", method="rrf", **QUICK).fuser.k
+    found = {
+        name: json.loads(fuse(runs, qrels, name, method="rrf", **QUICK).configuration.content)
+        for name in ("opensearch", "elasticsearch", "qdrant")
+    }
+    processor = found["opensearch"]["phase_results_processors"][0]["score-ranker-processor"]
+    assert processor == {"combination": {"technique": "rrf", "rank_constant": k}}
+    assert found["elasticsearch"]["retriever"]["rrf"]["rank_constant"] == k
+    # Qdrant counts places from 0.
+    assert found["qdrant"]["query"] == {"rrf": {"k": k + 1}}
+    with pytest.raises(LinrankError, match=r"Vespa cannot be told to fuse by reciprocal ranks"):
+        fuse(*runs_for("vespa", n_queries=20), "vespa", method="rrf", **QUICK)
+
+
+def test_legs_of_equal_worth_are_not_said_to_need_weights():
+    runs, qrels = made(n_queries=40, strengths=(2.0, 2.0, 2.0))
+    fusion = fuse(runs, qrels, "opensearch", **QUICK)
+    assert fusion.verdict.worth_it is not True
+    assert fusion.verdict.headline.startswith(("Do not", "Not shown"))
+
+
+def test_a_leg_of_noise_is_found_out():
+    runs, qrels = made(n_queries=40, strengths=(3.0, 3.0, 0.0))
+    noise, signal = fuse(runs, qrels, "opensearch", method="pairwise", **QUICK).weights[2::-2]
+    assert noise.weight < 0.5 * signal.weight
+    assert noise.loss < 0.1 * signal.loss or noise.can_go
+
+
+def test_what_is_measured_was_not_learnt_from():
+    """Judgements that are drawn by lot teach nothing: no method is better than another on held-out queries."""
+    runs, qrels = made(n_queries=40)
+    rng = np.random.default_rng(0)
+    for query in qrels:
+        qrels[query] = {document: float(rng.integers(0, 2)) for document in qrels[query]}
+    fusion = fuse(runs, qrels, "opensearch", **QUICK)
+    assert fusion.verdict.worth_it is not True
+
+
+def test_ranking_other_runs_is_what_the_vectors_say():
+    runs, qrels = made(n_queries=20)
+    for name in ("opensearch", "qdrant", "sql"):
+        fusion = fuse(runs, qrels, name, method="pairwise", **QUICK)
+        vectors = fusion.vectors
+        ranked = fusion.rank({leg: {"other": hits} for leg, hits in vectors["hits"].items()})["other"]
+        assert ranked == vectors["fused"]
+        assert list(ranked.values()) == sorted(ranked.values(), reverse=True)
+
+
+def test_documents_that_nobody_judged_are_what_was_said():
+    runs, qrels = made(n_queries=20)
+    few = {query: dict(list(labels.items())[:12]) for query, labels in qrels.items()}
+    found = {rule: fuse(runs, few, unjudged=rule, method="pairwise", **QUICK) for rule in
+             ("irrelevant", "left-out", "condensed")}  # fmt: skip
+    assert len({fusion.weight_of["dense"] for fusion in found.values()}) > 1
+    assert found["left-out"].weight_of == found["condensed"].weight_of
+    # Taking documents out of a list never moves a judged one down.
+    assert found["condensed"].standing("equal").mean >= found["left-out"].standing("equal").mean
+    for rule, fusion in found.items():
+        assert fusion.facts.unjudged == rule
+        assert fusion.notes[0].startswith("documents that nobody judged")
+    with pytest.raises(LinrankError, match="unjudged='ignored'"):
+        fuse(runs, few, unjudged="ignored")
+
+
+def test_queries_without_hits_or_judgements_are_told_of():
+    runs, qrels = made(n_queries=20)
+    for run in runs.values():
+        run["q3"] = {}
+        run["new"] = dict(run["q4"])
+    qrels["nowhere"] = {"d001": 1.0}
+    fusion = fuse(runs, qrels, method="pairwise", **QUICK)
+    assert fusion.facts.queries == 19
+    assert "1 queries of the runs are not judged: nothing is learnt from them" in fusion.notes
+    assert any("2 judged queries are in no run" in note for note in fusion.notes)
+    assert fusion.to_judge[0].query == "new"
+
+
+def test_signals_are_weighed_where_the_engine_can_and_refused_elsewhere():
+    runs, qrels = made(n_queries=30)
+    rng = np.random.default_rng(0)
+    documents = [f"d{number:03d}" for number in range(60)]
+    table = {"document": documents, "noise": rng.random(60)}
+    fusion = fuse(runs, qrels, "qdrant", signals=table, method="pairwise", **QUICK)
+    assert set(fusion.weight_of) == {"bm25", "dense", "title", "noise"}
+    if fusion.weight_of["noise"]:
+        assert "noise" in fusion.configuration.content
+    with pytest.raises(LinrankError, match=r"OpenSearch adds no numbers of documents \(noise\).*function_score"):
+        fuse(runs, qrels, "opensearch", signals=table)
+    with pytest.raises(LinrankError, match="'bm25' is a signal and a leg"):
+        fuse(runs, qrels, "qdrant", signals={"document": documents, "bm25": [1.0] * 60})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"engine": "meilisearch"}, "takes no linear score"),
+        ({"engine": "opensaerch"}, "Did you mean 'opensearch'"),
+        ({"normaliser": "softmax"}, "OpenSearch has no normaliser 'softmax'; there are min_max, l2, z_score"),
+        ({"method": "magic"}, "there is no method 'magic'; there are"),
+        ({"engine": "weaviate"}, "Weaviate fuses 2 legs, and 3 are given"),
+        ({"engine": "milvus"}, "normalises a leg by its metric.*metrics=BM25,COSINE"),
+        ({"depth": 0}, "depth=0"),
+        ({"n_folds": 1000}, "1000 folds of 20 queries"),
+        ({"by": "language"}, "by names a column of queries"),
+        ({"colour": "red"}, "opensearch has no setting 'colour'"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_the_remedy(settings, said):
+    runs, qrels = made(n_queries=20)
+    with pytest.raises(LinrankError, match=said):
+        fuse(runs, qrels, **settings)
+
+
+def test_more_legs_than_opensearch_takes_are_refused():
+    runs, qrels = made(n_queries=6)
+    many = {f"leg{number}": runs["bm25"] for number in range(6)}
+    with pytest.raises(LinrankError, match="OpenSearch fuses at most 5 legs, and 6 are given"):
+        fuse(many, qrels)
+
+
+def test_judgements_of_other_queries_are_refused():
+    runs, _ = made(n_queries=6)
+    with pytest.raises(LinrankError, match="none of the runs' 6 queries is judged"):
+        fuse(runs, {"other": {"d001": 1}})
+
+
+def by_language(seed, *, differ):
+    """Two classes of queries, for which different legs are good, or the same."""
+    one, qrels = made(n_queries=40, names=("bm25", "dense"), strengths=(0.3, 3.0), seed=seed)
+    two, more = made(
+        n_queries=40, names=("bm25", "dense"), strengths=(3.0, 0.3) if differ else (0.3, 3.0), seed=seed + 100
+    )
+    runs = {leg: one[leg] | {f"x{query}": hits for query, hits in two[leg].items()} for leg in one}
+    qrels |= {f"x{query}": labels for query, labels in more.items()}
+    table = {"query": list(qrels), "language": ["fi" if query.startswith("x") else "en" for query in qrels]}
+    return runs, qrels, table
+
+
+def test_classes_have_weights_of_their_own_where_they_need_them():
+    runs, qrels, table = by_language(0, differ=True)
+    fusion = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK)
+    assert fusion.by_class.differ
+    english, finnish = fusion.by_class.classes
+    assert english.weights[1] > 0.6 > 0.4 > finnish.weights[1]
+    assert sum(re.search(r"(en|fi)\.opensearch", name) is not None for name in fusion.configuration.beside) == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_classes_that_do_not_differ_are_given_one_set_of_weights(seed):
+    runs, qrels, table = by_language(seed, differ=False)
+    by_class = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK).by_class
+    assert not by_class.differ
+    assert len({each.weights for each in by_class.classes}) == 1
+
+
+def test_saving_leaves_what_the_user_filled_in(tmp_path):
+    runs, qrels = made(n_queries=12)
+    fusion = fuse(runs, qrels, method="equal", **QUICK)
+    place = tmp_path / "pipeline.json"
+    assert len(fusion.save(place)) == 3
+    (tmp_path / "pipeline.json.query.json").write_text("mine")
+    assert str(tmp_path / "pipeline.json.query.json") not in fusion.save(place)
+    assert (tmp_path / "pipeline.json.query.json").read_text() == "mine"
+    assert json.loads((tmp_path / "pipeline.json.vectors.json").read_text())["format"] == "linrank-vectors"
+
+
+def test_the_page_stands_alone_and_takes_no_name_for_html(tmp_path):
+    runs, qrels = made(n_queries=12)
+    runs["<script>alert(1)</script>"] = runs.pop("bm25")
+    fusion = fuse(runs, qrels, method="pairwise", **QUICK)
+    fusion.page(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://localhost", "")
+    assert fusion.verdict.headline.split(":")[0] in page
+
+
+def test_what_is_refused_says_why_for_every_engine_that_is():
+    runs, qrels = made(n_queries=4)
+    for name in REFUSED:
+        with pytest.raises(LinrankError, match=f"no weights for '{name}'"):
+            fuse(runs, qrels, name)
