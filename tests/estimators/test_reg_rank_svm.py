@@ -180,3 +180,14 @@ def test_ctrl_c_returns_at_once_and_leaves_the_last_point():
     """)
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert result.stdout.startswith("interrupted after 2 True"), result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("unit", [1e12, 1e15])
+def test_the_weight_of_a_large_feature_is_not_what_rounding_leaves(unit):
+    """(Sums of a_ij (x_i - x_j) are differences of numbers of the unit; the weight is of its inverse.)"""
+    units = np.ones(8)
+    units[3] = 1e6
+    usual = RegRankSVM().fit(X * units, Y, qid=QID)
+    large = RegRankSVM().fit(X * (units * np.where(units > 1.0, unit / 1e6, 1.0)), Y, qid=QID)
+    assert large.coef_[3] * unit == pytest.approx(usual.coef_[3] * 1e6, rel=1e-3)
+    np.testing.assert_allclose(np.delete(large.coef_, 3), np.delete(usual.coef_, 3), rtol=1e-3, atol=1e-9)

@@ -245,7 +245,7 @@ def test_a_column_without_any_value_is_all_missing(column):
         (pl.Series(["0.5", None, "3"]).cast(pl.Decimal(10, 2)), [0.5, np.nan, 3]),
         (pl.Series([True, None, False]), [1, np.nan, 0]),
         (pa.array([1, None, 3], pa.int8()), [1, np.nan, 3]),
-        (pa.array([0.5, None, 2], pa.float16()), [0.5, np.nan, 2]),
+        (pa.array([np.float16(0.5), None, np.float16(2)], pa.float16()), [0.5, np.nan, 2]),
         (pa.array([True, None, False]), [1, np.nan, 0]),
         (pa.array([7, None, 7]).dictionary_encode(), [7, np.nan, 7]),
         (pa.array([1, None, 3], pa.decimal128(5, 0)), [1, np.nan, 3]),

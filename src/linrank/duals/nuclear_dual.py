@@ -217,11 +217,13 @@ class _Alternation:
         linear, distance, gap, moved, uphill, norm = (self._rectangles.query_weights @ of_queries[:, :6]).tolist()
         self.ranks = of_queries[:, 6].astype(np.int64) if self._settings.nuclear > 0.0 else None
         # The alphas make these weights; the point's own differ from them by its gradient, which Newton has made small.
-        weights = point.weights - point.gradient
-        value = 0.5 * float(weights @ weights) - linear + self._settings.nuclear * norm + self._coupling * distance
+        made = point.weights - point.gradient
+        value = 0.5 * float(made @ made) - linear + self._settings.nuclear * norm + self._coupling * distance
         gap += 0.5 * float(point.gradient @ point.gradient)
         certified = bool(of_queries[:, 7].all())
-        return _Step(weights, value, gap, certified, 2.0 * self._coupling * float(np.sqrt(moved)), uphill > 0.0)
+        # Of large features what alphas make may be all rounding, which their scores would be full of: then the point's.
+        told = np.where(np.abs(point.gradient) <= point.gradient_rounding(), point.weights, made)
+        return _Step(told, value, gap, certified, 2.0 * self._coupling * float(np.sqrt(moved)), uphill > 0.0)
 
     def settle_query(self, q: int, scores: Vector, sums: Vector) -> None:
         """Find the best A of one query for the alphas at the given scores; `sums` is told what `_Step` is made of."""

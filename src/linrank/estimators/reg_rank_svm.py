@@ -50,7 +50,7 @@ class RegRankSVM(MinimizingRanker):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        The sum of a_ij (x_i - x_j).
+        The sum of a_ij (x_i - x_j); of features so large that rounding leaves nothing of the sum, what Newton found.
     objective_ : float
         The value of the formula above: below zero, and with `nuclear=0` minus the value of the hinge RankSVM.
     gap_ : float
