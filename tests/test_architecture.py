@@ -20,6 +20,7 @@ FOUNDATION = [
     "kernel_cache",
     "kernel_news",
     "loaded",
+    "maps",
     "memory",
     "named_weights",
     "ordering",

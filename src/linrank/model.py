@@ -21,6 +21,7 @@ from linrank.dataset.queries import Queries
 from linrank.dataset.scaling_record import numbers_of, scaling_of_record, scaling_record
 from linrank.errors import DataFormatError, LinrankError
 from linrank.loaded import is_a, is_sparse
+from linrank.maps import refuse_cut_maps
 from linrank.named_weights import NamedWeights
 from linrank.strict_json import strict_json, written_json
 
@@ -102,6 +103,7 @@ class LinearModel:
             by_query = self.scaling is not None and self.scaling.kind == "query"
             return scores_by_chunks(self, X, executor, by_query=by_query)
         X, queries = self._rows(X, queries)
+        refuse_cut_maps(X)
         if X.ndim != 2:
             raise LinrankError(
                 f"the data has shape {X.shape}; a row is a document, so that one alone is [values], and none are "

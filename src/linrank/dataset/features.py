@@ -15,6 +15,7 @@ from linrank.compiled import kernel, summing_kernel
 from linrank.dataset.sound_rows import narrow, sound_csr
 from linrank.errors import LinrankError, UnusableNumberError
 from linrank.loaded import is_sparse
+from linrank.maps import refuse_cut_maps
 
 # Columns are numbered in 32 bits: half the memory of 64, and enough.
 _MOST_COLUMNS = 2**31 - 1
@@ -170,6 +171,7 @@ def _from_csr(matrix: Any) -> SparseFeatures:
         raise LinrankError(
             f"{matrix.shape[1]} features; at most {_MOST_COLUMNS} can be told apart. Hash them to fewer."
         )
+    refuse_cut_maps(matrix)
     sound = sound_csr(matrix)
     values = sound.data
     if values.dtype not in (np.float32, np.float64):
@@ -183,6 +185,7 @@ def _from_csr(matrix: Any) -> SparseFeatures:
 
 def refuse_missing(matrix: Any, names: Sequence[str]) -> None:
     """Raise for features that hold NaN or infinity, naming the first such column."""
+    refuse_cut_maps(matrix)
     values = matrix.data if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
         # One number tells, at the speed of memory: a sum that is finite has no other terms.

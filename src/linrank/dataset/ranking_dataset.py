@@ -25,6 +25,7 @@ from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
 from linrank.errors import LinrankError, UnusableNumberError
 from linrank.loaded import is_sparse
+from linrank.maps import refuse_cut_maps
 from linrank.named_weights import numbers_as_names
 
 if TYPE_CHECKING:
@@ -267,6 +268,7 @@ class RankingDataset:
         chosen = np.unique(chosen.astype(np.int64))
         if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < self.n_queries:
             raise LinrankError(f"queries are numbered from 0 to {self.n_queries - 1}; {chosen[[0, -1]]} is asked for.")
+        refuse_cut_maps(self.features)
         # Rows keep the order in which they were given.
         rows = np.sort(self.queries.rows_of(chosen))
         part = Queries.from_ids(self.queries.of_rows()[rows])
@@ -312,6 +314,7 @@ class RankingDataset:
 
     def fingerprint(self) -> str:
         """A hash of the features, labels, queries and weights: the same for the same data, on any machine."""
+        refuse_cut_maps(self.features)
         matrix = self.features
         columns = [matrix.data, matrix.indices, matrix.indptr] if self.is_sparse else [matrix]
         columns += [self.labels, self.queries.of_rows(), self.document_weights, self.query_weights]

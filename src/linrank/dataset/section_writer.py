@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linrank.dataset.row_files import RANGES, Rows
 from linrank.dataset.storage_layout import Layout, write_layout
+from linrank.maps import refuse_cut_maps
 
 _BYTES_AT_A_TIME = 1 << 23
 
@@ -42,6 +43,7 @@ class SectionWriter:
         self._file.seek(section.offset + self._done[name])
         rows = max(1, _BYTES_AT_A_TIME // (array.size // len(array) * section.dtype.itemsize))
         for start in range(0, len(array), rows):
+            refuse_cut_maps(array)
             piece = np.ascontiguousarray(array[start : start + rows], dtype=section.dtype).reshape(-1).view(np.uint8)
             self._file.write(piece.data)
             self._checksums[name] = zlib.crc32(piece.data, self._checksums[name])

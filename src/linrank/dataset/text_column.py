@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, for_kernels, offsets_from_sizes
 from linrank.compiled import kernel
 from linrank.errors import LinrankError
+from linrank.maps import refuse_cut_maps
 
 
 def encoded_text(text: str, what: str) -> bytes:
@@ -44,6 +45,7 @@ class TextColumn(Sequence[str]):
         """The texts of several columns, one column after the other."""
         if not columns:
             return cls.from_texts(())
+        refuse_cut_maps(*(column.letters for column in columns))
         letters = np.concatenate([column.letters[column.starts[0] : column.starts[-1]] for column in columns])
         return cls(letters, offsets_from_sizes(np.concatenate([np.diff(column.starts) for column in columns])))
 
@@ -57,10 +59,12 @@ class TextColumn(Sequence[str]):
     def __getitem__(self, row: int | slice) -> str | TextColumn:
         if isinstance(row, slice):
             return self.take(np.arange(len(self))[row])
+        refuse_cut_maps(self.letters)
         row = range(len(self))[row]
         return self.letters[self.starts[row] : self.starts[row + 1]].tobytes().decode(errors="replace")
 
     def __iter__(self) -> Iterator[str]:
+        refuse_cut_maps(self.letters)
         letters = self.letters.tobytes()
         bounds = self.starts.tolist()
         for start, stop in pairwise(bounds):
@@ -83,6 +87,7 @@ class TextColumn(Sequence[str]):
 
     def take(self, rows: NDArray[Any]) -> TextColumn:
         """The texts of the given rows, by number or by a mask."""
+        refuse_cut_maps(self.letters)
         firsts = self.starts[:-1][rows]
         starts = offsets_from_sizes(np.diff(self.starts)[rows])
         letters = np.empty(starts[-1], dtype=np.uint8)

@@ -28,6 +28,7 @@ from linrank.estimators.pickling import of_this_version, with_version
 from linrank.estimators.settings import check_kinds
 from linrank.executors.pieces import scores_by_chunks
 from linrank.loaded import subclass_once_loaded
+from linrank.maps import refuse_cut_maps
 from linrank.measures import NDCG, Judgements, evaluate
 from linrank.named_weights import numbers_as_names
 from linrank.reading.partitions import PartitionedDataset
@@ -215,6 +216,7 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
         from sklearn.utils.validation import validate_data
 
         refuse_unsound(X)
+        refuse_cut_maps(X)
         check_columns(X)
         try:
             rows = validate_data(
@@ -304,6 +306,7 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
         from sklearn.utils.validation import _check_sample_weight, validate_data
 
         refuse_unsound(X)
+        refuse_cut_maps(X)
         check_columns(X)
         # (It looks for infinities in a sum of labels, which may be none where they are not.)
         with np.errstate(invalid="ignore"):

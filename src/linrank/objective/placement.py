@@ -18,6 +18,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.dataset.varying import Variation, variation_of
 from linrank.executors.local import Threads
+from linrank.maps import Maps
 from linrank.objective.placed_blocks import BlockSize, Choice, PlacedBlock, Shard, ShardInMemory, SpreadQuery
 from linrank.objective.samples import Choices, Sample, below_of, choose, runs_below
 from linrank.objective.shard_plan import CHUNKS_OF_A_QUERY, ShardPlan
@@ -83,6 +84,7 @@ class PlacedData:
         A shard of whole queries is a task of the executor. A task does not wait for others: what is done with a spread
         query begins here, and each of its chunks is a task.
         """
+        self._maps.check()
         rows = list(zip(self.shards, *columns, strict=True))
         whole = [row for row in rows if not row[0].is_spread]
         told = iter(self.executor.map(task, *zip(*whole, strict=True), **common) if whole else ())
@@ -226,6 +228,11 @@ class PlacedData:
         share = min(1.0, n_documents / max(1, self.n_documents))
         from_ = 0.5 if apart and share < 0.5 else 0.0
         return choose(self.sizes, share, self.below, partial(self.tell, _taken), thin=thin, from_=from_)
+
+    @cached_property
+    def _maps(self) -> Maps:
+        in_memory = (shard for shard in self.shards if isinstance(shard, ShardInMemory))
+        return Maps(placed.block.features.values for shard in in_memory for placed in shard)
 
     @cached_property
     def _compared(self) -> dict[bool, PlacedData]:

@@ -9,6 +9,7 @@ from typing import Any
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.errors import LinrankError, MissingDependencyError
 from linrank.files import replacing
+from linrank.maps import refuse_cut_maps
 
 _ROWS_AT_A_TIME = 1 << 14
 
@@ -46,6 +47,7 @@ def write_parquet(path: str | os.PathLike[str], dataset: RankingDataset) -> None
     schema = pa.schema([(name, column.type) for name, column in beside.items()] + [(n, number) for n in dataset.names])
     with replacing(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
         for start in range(0, dataset.n_documents, _ROWS_AT_A_TIME):
+            refuse_cut_maps(dataset.features)
             rows = dataset.features[start : start + _ROWS_AT_A_TIME]
             values = rows.toarray() if dataset.is_sparse else rows
             columns = [column.slice(start, len(values)) for column in beside.values()]

@@ -19,6 +19,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.text_column import TextColumn, encoded_text
 from linrank.errors import LinrankError
 from linrank.files import replacing
+from linrank.maps import refuse_cut_maps
 from linrank.reading.decimals import fives_rounded_up
 from linrank.reading.line_faults import qid_faults
 from linrank.reading.number_writer import LONGEST_NUMBER, write_number, write_whole
@@ -60,6 +61,7 @@ def write_svmlight(path: str | os.PathLike[str], dataset: RankingDataset, *, zer
 
     def lines(piece: _Piece) -> memoryview:
         start, stop, values, columns, starts = piece
+        refuse_cut_maps(values, comments.letters)
         n_letters = int(id_sizes[query_of[start:stop]].sum() + comments.starts[stop] - comments.starts[start])
         text = np.empty(len(values) * _LONGEST_ENTRY + (stop - start) * _LONGEST_REST + n_letters, dtype=np.uint8)
         size, infinite_row = _write_rows(
@@ -109,6 +111,7 @@ def _written_comments(dataset: RankingDataset) -> TextColumn:
     if dataset.comments is None:
         return TextColumn(np.empty(0, dtype=np.uint8), np.zeros(dataset.n_documents + 1, dtype=np.int64))
     comments = dataset.comments
+    refuse_cut_maps(comments.letters)
     first, last = int(comments.starts[0]), int(comments.starts[-1])
     letters = comments.letters[first:last]
     if len(letters) and letters.max() > 127:
