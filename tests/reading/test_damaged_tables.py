@@ -1,5 +1,6 @@
 """Tables that were damaged, or made so on purpose: each is read or refused by name; none ends the process."""
 
+import gzip
 import io
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
 
 from linrank import LinrankError, read
 
@@ -155,3 +157,16 @@ def test_damaged_csv_is_read_or_refused(seed, tmp_path):
             assert str(path) in str(error)  # noqa: PT017
             refused += 1
     assert refused > 50
+
+
+@pytest.mark.parametrize(("ending", "compress"), [("gz", gzip.compress), ("zst", zstandard.compress)])
+def test_compressed_csv_that_unpacks_to_more_than_data_does_is_refused(ending, compress, tmp_path):
+    path = tmp_path / f"data.csv.{ending}"
+    path.write_bytes(compress(b"label,qid,a,b\n" + b"1,7,0,0\n" * 3_000_000))
+    with pytest.raises(LinrankError, match=r"unpacks to more than 500 times its size, as no data does\. Unpack it"):
+        read(path)
+    path.write_bytes(compress(b"label,qid,a,b\n" + b"1,7,0,0\n" * 30))
+    assert read(path).n_documents == 30
+    path.write_bytes(compress(b"label,qid,a,b\n\n1,7,0,x\n"))
+    with pytest.raises(LinrankError, match=r":3: column 'b' holds 'x'"):
+        read(path)

@@ -37,6 +37,17 @@ _FOREIGN = {
 }
 
 
+def check_unpacked(name: str, form: str, n_compressed: int, n_made: int) -> None:
+    """Refuse a compressed file of whose first bytes more has become than data becomes."""
+    if n_made > max(_FREE_BYTES, _MOST_TIMES_AS_LONG * n_compressed):
+        raise DataFormatError(
+            name,
+            None,
+            f"the {form} file unpacks to more than {_MOST_TIMES_AS_LONG} times its size, as no data does. "
+            "Unpack it yourself, if it is meant to.",
+        )
+
+
 class LongLineError(Exception):
     """The next line is longer than LONGEST_LINE."""
 
@@ -191,13 +202,7 @@ class _Decompressing(io.RawIOBase):
                 self._name, None, f"the {self._form} file is damaged ({error}). Copy or download it again."
             ) from error
         self._n_made += len(self._ready)
-        if self._n_made > max(_FREE_BYTES, _MOST_TIMES_AS_LONG * self._n_compressed):
-            raise DataFormatError(
-                self._name,
-                None,
-                f"the {self._form} file unpacks to more than {_MOST_TIMES_AS_LONG} times its size, as no data does. "
-                "Unpack it yourself, if it is meant to.",
-            )
+        check_unpacked(self._name, self._form, self._n_compressed, self._n_made)
         self._compressed = b""
         if self._decompressor.eof:
             # Some writers of gzip fill the last block with zeros.

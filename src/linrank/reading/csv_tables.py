@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.errors import DataFormatError, LinrankError
+from linrank.reading.byte_source import check_unpacked
 from linrank.reading.table_sources import (
     Batches,
     Column,
@@ -24,6 +26,7 @@ from linrank.reading.table_sources import (
 
 # Rows do not cross blocks: the widest row there may be.
 _BLOCK_BYTES = 1 << 24
+_COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 
 
 def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> TableSource:
@@ -39,7 +42,7 @@ def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> Tab
         line = None if row is None else _line_of_row(path, delimiter, row)
         return DataFormatError(str(path), line, message)
 
-    with _naming_rows(error, []), csv.open_csv(path, read, parse) as reader:
+    with _naming_rows(error, []), csv.open_csv(_opened(path), read, parse) as reader:
         schema = reader.schema
     if len(schema.names) == 1:
         problem = f"no {delimiter!r} in {schema.names[0]!r}. Say what separates the fields, such as delimiter=';'."
@@ -53,7 +56,7 @@ def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> Tab
         wanted = {schema.names[column]: arrow_types[types[column]] for column in columns}
         convert = csv.ConvertOptions(column_types=wanted, include_columns=list(wanted))
         row = 0
-        with _naming_rows(error, schema.names), csv.open_csv(path, read, parse, convert) as reader:
+        with _naming_rows(error, schema.names), csv.open_csv(_opened(path), read, parse, convert) as reader:
             for batch in reader:
                 for made in arrow_batches(batch, range(len(wanted)), empty_is_missing=True):
                     _refuse_infinite(made, list(wanted), error, row)
@@ -61,6 +64,38 @@ def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> Tab
                     yield made
 
     return TableSource(list(schema.names), types, batches, error, _as_written)
+
+
+def _opened(path: Path) -> Any:
+    """The bytes of a file as pyarrow reads them; of one compressed, no more than its size justifies."""
+    pa = require_pyarrow("Reading CSV")
+    form = _COMPRESSED.get(path.suffix.lower())
+    if form is None:
+        return pa.input_stream(str(path))
+    return pa.PythonFile(io.BufferedReader(_Unpacking(path, form, pa)), mode="r")
+
+
+class _Unpacking(io.RawIOBase):
+    """A compressed file as pyarrow unpacks it, as far as that is what data becomes."""
+
+    def __init__(self, path: Path, form: str, pa: Any) -> None:
+        self._path, self._form, self._n_made = path, form, 0
+        self._file = pa.OSFile(str(path))
+        self._unpacked = pa.CompressedInputStream(self._file, form)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any, /) -> int:
+        made = self._unpacked.read(len(room))
+        room[: len(made)] = made
+        self._n_made += len(made)
+        check_unpacked(str(self._path), self._form, self._file.tell(), self._n_made)
+        return len(made)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _refuse_infinite(columns: list[Column], names: Sequence[str], error: ErrorMaker, first_row: int) -> None:
@@ -105,11 +140,8 @@ def _naming_rows(error: ErrorMaker, names: Sequence[str]) -> Iterator[None]:
 def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
     """The line where a row of a CSV file starts: blank lines are no rows, and a quoted value may hold several."""
     import csv
-    import io
 
-    with io.TextIOWrapper(
-        require_pyarrow("Reading CSV").input_stream(str(path)), "utf-8", "replace", newline=""
-    ) as text:
+    with io.TextIOWrapper(_opened(path), "utf-8", "replace", newline="") as text:
         rows = csv.reader(text, delimiter=delimiter)
         # The row of names comes before row 0.
         line, passed = 1, -1
