@@ -8,10 +8,11 @@ JOBS ?= 2
 # How long `make fuzz` attacks each reader.
 SECONDS_A_READER ?= 90
 
-.PHONY: demo test test-engines test-bounds test-faults fuzz check bench docs format clean help
+.PHONY: demo test test-engines test-bounds test-faults test-versions test-package coverage mutation fuzz check bench docs \
+  format clean help
 
 help:  ## say what each target does
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 demo: $(VENV)/.installed  ## rankers trained and compared on sample data, with a report: demo/comparison/report.html
 	$(BIN)/linrank demo --out demo
@@ -25,12 +26,29 @@ test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetche
 fuzz: $(VENV)/.fuzz  ## a million hostile inputs and more, guided by coverage, over all readers: some 40 minutes
 	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS_A_READER)
 
-test-bounds: $(VENV)/.dev  ## kernels with numba's own checks of every index, in a cache of their own
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/bounds-checked $(BIN)/python -m pytest -q -m kernels
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.cache/bounds-checked $(BIN)/python -m pytest -q tests/reading tests/dataset tests/fuzz
+# Kernels as they are compiled for the tests alone: in a cache of their own, which takes minutes to fill.
+test-bounds: $(VENV)/.dev  ## all tests with numba's own checks of every index; half an hour the first time
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds-checked $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
 
 test-faults: $(VENV)/.dev  ## kill commands at some 200 random moments; takes a quarter of an hour
 	PYTHONPATH=tests $(BIN)/python -W ignore tests/faults/kills.py --kills 200
+
+test-versions: $(VENV)/.versions  ## the lowest versions of pyproject and the newest, on every Python there is from 3.11 to 3.13
+	$(BIN)/python tests/versions/run.py $(VERSIONS)
+
+test-package: $(VENV)/.versions  ## wheel and sdist without extras: the README's commands, and what each missing extra is called
+	$(BIN)/python -m pytest -q tests/versions/test_package.py
+
+# Kernels are measured as plain Python, all else as it is used. Lines that only machines without something run count too.
+coverage: $(VENV)/.dev  ## lines and branches that tests reach; an error below 95 %
+	$(BIN)/python -m coverage erase
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m kernels
+	$(BIN)/python -m coverage run -m pytest -q $(TESTS)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report --fail-under 95
+
+mutation: $(VENV)/.dev  ## small changes to measures, losses and penalties: tests must notice 85 % of them; some 20 minutes
+	$(BIN)/python tests/mutation/run.py $(MUTANTS)
 
 check: $(VENV)/.dev  ## style, types and layout of the code
 	$(BIN)/ruff check .
@@ -77,6 +95,10 @@ $(VENV)/.engines: $(VENV)/.dev
 
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) install --quiet -c constraints.txt --group fuzz
+	touch $@
+
+$(VENV)/.versions: $(VENV)/.dev
+	$(PIP) install --quiet --group versions
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

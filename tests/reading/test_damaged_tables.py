@@ -170,3 +170,10 @@ def test_compressed_csv_that_unpacks_to_more_than_data_does_is_refused(ending, c
     path.write_bytes(compress(b"label,qid,a,b\n\n1,7,0,x\n"))
     with pytest.raises(LinrankError, match=r":3: column 'b' holds 'x'"):
         read(path)
+
+
+def test_a_fault_after_a_very_long_field_is_told_without_its_line(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(f"label,qid,a,docid\n1,2,3,{'y' * 200_000}\n1,2,x,z\n")
+    with pytest.raises(LinrankError, match=r"data\.csv: column 'a' holds 'x', which is no number"):
+        read(path, docid="docid")

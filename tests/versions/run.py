@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,17 +77,17 @@ def main() -> int:
 
 
 def lowest() -> list[str]:
-    """A pin for each `>=` of pyproject: what is needed, the extras, and the tools of the tests."""
+    """A pin for each `>=` of pyproject: what is needed, and the extras."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = pyproject["project"]
     extras = [line for name, lines in project["optional-dependencies"].items() if name != "all" for line in lines]
-    return sorted({line.replace(">=", "==") for line in (*project["dependencies"], *extras, *tools(pyproject))})
+    return sorted({line.replace(">=", "==") for line in (*project["dependencies"], *extras)})
 
 
-def tools(pyproject: dict) -> Iterator[str]:
-    for line in pyproject["dependency-groups"]["dev"]:
-        if re.match(r"[\w-]+", line)[0] not in UNUSED:
-            yield line
+def tools() -> list[str]:
+    """What the tests use beside: as new as goes with the rest."""
+    lines = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["dev"]
+    return [line for line in lines if re.match(r"[\w-]+", line)[0] not in UNUSED]
 
 
 def python_of(version: str) -> str | None:
@@ -123,7 +122,7 @@ def environment(folder: Path, python: str, wheel: Path, which: str) -> Path:
     """A new environment with the wheel, all extras and the tests' tools; its Python."""
     uv("venv", "--clear", "--python", python, folder)
     made = folder / "bin" / "python"
-    wanted = lowest() if which == "lowest" else tools(tomllib.loads((ROOT / "pyproject.toml").read_text()))
+    wanted = [*tools(), *(lowest() if which == "lowest" else ())]
     # What has to be compiled here would be another package than the one that is published.
     uv("pip", "install", "--only-binary", ":all:", "--python", made, f"linrank[all] @ {wheel.as_uri()}", *wanted)
     return made

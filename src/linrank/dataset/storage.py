@@ -66,8 +66,8 @@ def open_dataset(path: str | os.PathLike[str], *, n_features: int | None = None)
     Opening reads and checks every number that says where another one is (queries, order, rows, columns), the labels and
     the weights, so that no file, damaged or made so on purpose or changed later, leads beyond its arrays. Features and
     comments are not read; `verify_dataset` compares all of the file with its checksums.
-    The file may be replaced while it is open, but not cut short in its place: the system ends whoever then touches what
-    is gone. `linrank.scan` reads such a file without mapping it, and says so.
+    The file may be replaced while it is open, but not cut short in its place: whatever of linrank begins to follow the
+    map then refuses it by name, and the system ends who touches what is gone. `linrank.scan` maps nothing.
     The arrays may be written to, but what is written stays in memory: the file is never changed.
     (Data larger than memory may be mapped read-only, where the system refuses to promise memory for changes.)
 

@@ -28,9 +28,9 @@ def _read_csv(given: Given) -> ForeignWeights:
     if not _is_csv(given):
         raise given.wrong("does not begin with a line feature,weight. Write it above the others.", 1)
     rows = csv.reader(io.StringIO(given.text, newline=""), strict=True)
-    next(rows)
     weight_of: dict[str, float] = {}
     try:
+        next(rows)
         for row in rows:
             if not row:
                 continue

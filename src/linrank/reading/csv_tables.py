@@ -145,10 +145,14 @@ def _line_of_row(path: Path, delimiter: str, row: int) -> int | None:
         rows = csv.reader(text, delimiter=delimiter)
         # The row of names comes before row 0.
         line, passed = 1, -1
-        for fields in rows:
-            if fields:
-                if passed == row:
-                    return line
-                passed += 1
-            line = rows.line_num + 1
+        try:
+            for fields in rows:
+                if fields:
+                    if passed == row:
+                        return line
+                    passed += 1
+                line = rows.line_num + 1
+        except csv.Error:
+            # Python counts no further than a field of 128 KB, and its limit is that of the whole process.
+            return None
     return None
