@@ -274,3 +274,15 @@ def test_plain_labels_are_measured_with_their_queries():
         MAP.mean(scores, labels)
     with pytest.raises(LinrankError, match="a dataset knows its queries"):
         MAP.mean(scores, judgements, qid)
+
+
+def test_measures_of_relevance_count_labels_from_one_on_unless_told():
+    graded = Judgements.from_arrays([2.0, 1.0, 0.0], qid=[7, 7, 7])
+    for one, two in (
+        (AUC, AUC(rel=2)), (MRR, MRR(rel=2)), (MAP, MAP(rel=2)), (P @ 1, P(rel=2) @ 1),
+        (Recall @ 1, Recall(rel=2) @ 1),
+    ):  # fmt: skip
+        found = evaluate([2.0, 3.0, 1.0], graded, [one, two]).mean
+        assert found[one] == (0.5 if one == Recall @ 1 else 1.0)
+        assert found[two] in (0.0, 0.5)
+        assert found[two] < found[one]

@@ -47,6 +47,8 @@ def test_a_t_test_without_spread_is_certain():
     assert paired_t_test([0.5, 0.25], [0.5, 0.25]).p_value == 1.0
     worse = paired_t_test([0.5, 0.25], [1.0, 0.75])
     assert (worse.p_value, worse.statistic) == (0.0, -math.inf)
+    same = paired_t_test([0.25, 0.5, 1.0], [0.25, 0.5, 1.0])
+    assert (same.difference, same.p_value, same.statistic) == (0.0, 1.0, 0.0)
 
 
 @given(VALUES, st.randoms(use_true_random=False))

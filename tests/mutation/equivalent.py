@@ -1,3 +1,14 @@
-"""Changes that no test can notice, since what is computed is the same: by file, and what the change is."""
+"""Changes that no test can notice, as the same is computed: by file, text of the line and change, the reason."""
 
-EQUIVALENT: dict[tuple[str, str], str] = {}
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (
+        "measures/measures.py",
+        "close = difflib.get_close_matches(text.lower(), known, n=1, cutoff=0.5)",
+        "1  ->  2",
+    ): "only the first of them, the nearest, is used",
+    (
+        "measures/significance.py",
+        "_DRAWS = 1 << 20",
+        "20  ->  21",
+    ): "how many numbers are drawn at once; of fewer than that many all are the same",
+}

@@ -21,26 +21,26 @@ _COMPUTED = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """The change with a number within a file: where it is, and what it does."""
+    """The change with a number within a file: where it is, the text of that line, and what it does."""
 
     path: Path
     number: int
     line: int
+    text: str
     change: str
 
 
 def mutants(path: Path) -> list[Mutant]:
     """All changes to a file."""
     source = path.read_text(encoding="utf-8")
-    found = []
+    lines, found = source.splitlines(), []
     for number, (node, change) in enumerate(_changes(ast.parse(source))):
         before = ast.unparse(node)
         undo = change()
         # (A condition that is negated is itself as it was.)
         after = ast.unparse(node)
-        found.append(
-            Mutant(path, number, node.lineno, f"{before}  ->  {after if after != before else f'not {before}'}")
-        )
+        told = f"{before}  ->  {after if after != before else f'not {before}'}"
+        found.append(Mutant(path, number, node.lineno, lines[node.lineno - 1].strip(), told))
         undo()
     return found
 

@@ -84,12 +84,12 @@ def main() -> int:
         killed += n_tried - len(alive)
         print(f"{file:32} {n_tried - len(alive):4} of {n_tried:4} killed", flush=True)
         for mutant in alive:
-            reason = EQUIVALENT.get((file, mutant.change))
+            reason = EQUIVALENT.get((file, mutant.text, mutant.change))
             unexplained += [mutant] if reason is None else []
-            print(f"    line {mutant.line}: {mutant.change}   [{reason or 'NOT EXPLAINED'}]", flush=True)
+            print(f"    line {mutant.line}: {mutant.text}: {mutant.change}   [{reason or 'NOT EXPLAINED'}]", flush=True)
             if asked.notes:
                 with asked.notes.open("a") as notes:
-                    notes.write(json.dumps([file, mutant.line, mutant.change, reason]) + "\n")
+                    notes.write(json.dumps([file, mutant.line, mutant.text, mutant.change, reason]) + "\n")
     print(f"\n{killed} of {tried} killed ({killed / tried:.1%}); {len(unexplained)} survivors are not explained")
     return int(killed < AT_LEAST * tried)
 

@@ -266,3 +266,18 @@ def test_the_ball_has_the_conjugate_of_its_vertices_and_a_gap_that_is_zero_at_th
     assert ball.gap(inside, slopes) >= 0.0
     assert ball.value(inside) == 0.0
     assert ball.room(slopes) == np.inf
+
+
+def test_penalties_by_name_are_their_formulas_and_weigh_one_unless_told():
+    w, centre = np.array([1.5, -0.25, 0.0, 3.0]), np.array([1.0, 0.0, -1.0, 2.0])
+    sizes, squares = np.sum(np.abs(w)), np.sum(w * w)
+    assert L2().value(w) == pytest.approx(squares / 2, rel=1e-15)
+    assert L2(3.0).value(w) == pytest.approx(3 * squares / 2, rel=1e-15)
+    assert L1(2.0).value(w) == pytest.approx(2 * sizes, rel=1e-15)
+    assert L1(2.0, np.array([1.0, 2.0, 3.0, 4.0])).value(w) == pytest.approx(2 * (1.5 + 0.5 + 12.0), rel=1e-15)
+    assert ElasticNet(0.25).value(w) == pytest.approx(0.25 * sizes + 0.75 * squares / 2, rel=1e-15)
+    assert ElasticNet(0.25, 4.0).value(w) == pytest.approx(sizes + 3 * squares / 2, rel=1e-15)
+    # But for a constant, which no solver sees.
+    for penalty, strength in ((Toward(centre), 1.0), (Toward(centre, 5.0), 5.0)):
+        pulled = [strength * np.sum((at - centre) ** 2) / 2 for at in (w, np.zeros(N))]
+        assert penalty.value(w) - penalty.value(np.zeros(N)) == pytest.approx(pulled[0] - pulled[1], rel=1e-14)
