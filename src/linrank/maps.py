@@ -55,5 +55,5 @@ def _map_behind(array: Any) -> tuple[mmap.mmap, np.memmap[Any, Any]] | None:
     while array is not None and not isinstance(array, mmap.mmap):
         owner = array if isinstance(array, np.memmap) else owner
         # (What `arrays.for_kernels` makes has an owner.)
-        array = getattr(array, "base" if isinstance(array, np.ndarray) else "owner", None)
+        array = array.base if isinstance(array, np.ndarray) else getattr(array, "owner", None)
     return None if array is None or owner is None else (array, owner)

@@ -187,3 +187,12 @@ def test_the_dual_bounds_the_loss_from_below(name, block):
                 assert bound <= value_of(name, other, block) - share * float(at.slopes @ other) + 1e-9 * (1 + at.value)
         whole = loss.dual.at(1.0, at.value, along, at.sums.get("least", 0.0))
         assert whole == pytest.approx(at.value - along, rel=1e-9, abs=1e-9)
+
+
+def test_a_loss_is_shown_by_its_settings_alone():
+    """Errors and journals name it; how its sums are computed is not what it is."""
+    assert [repr(NAMED_LOSSES[name].make()) for name in ("squared_hinge", "hinge", "logistic")] == [
+        "SquaredHinge()",
+        "Hinge()",
+        "Logistic()",
+    ]

@@ -11,4 +11,15 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_DRAWS = 1 << 20",
         "20  ->  21",
     ): "how many numbers are drawn at once; of fewer than that many all are the same",
+    (
+        "objective/l1_ball.py",
+        "if float(np.sum(np.abs(weights))) < self.radius * (1.0 - 1e-12):",
+        "float(np.sum(np.abs(weights))) < self.radius * (1.0 - 1e-12)  ->  "
+        "float(np.sum(np.abs(weights))) <= self.radius * (1.0 - 1e-12)",
+    ): "the border has the width of rounding: one number of it is no more its end than the next",
+    (
+        "objective/pair_losses.py",
+        "return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
+        "least - slack  ->  least + slack",
+    ): "a value that near to the bound is moved to it at most, which is within its rounding",
 }

@@ -281,3 +281,25 @@ def test_penalties_by_name_are_their_formulas_and_weigh_one_unless_told():
     for penalty, strength in ((Toward(centre), 1.0), (Toward(centre, 5.0), 5.0)):
         pulled = [strength * np.sum((at - centre) ** 2) / 2 for at in (w, np.zeros(N))]
         assert penalty.value(w) - penalty.value(np.zeros(N)) == pytest.approx(pulled[0] - pulled[1], rel=1e-14)
+
+
+def test_the_border_of_the_ball_holds_what_pulls_outwards_on_average():
+    """By hand: held is the mean of -g_j sign(w_j) over the weights in use, and not below zero."""
+    ball, w = L1Ball(1.0), np.array([0.5, -0.5, 0.0, 0.0])
+    outward, inward = np.array([-3.0, 1.0, 0.5, -4.0]), np.array([3.0, -1.0, 0.5, -4.0])
+    np.testing.assert_array_equal(ball.least_subgradient(w, outward), [-1.0, -1.0, 0.0, -2.0])
+    np.testing.assert_array_equal(ball.least_subgradient(w, inward), inward)
+    # Inside nothing is held; on the border rounding is no inside.
+    np.testing.assert_array_equal(ball.least_subgradient(w * (1.0 - 1e-9), outward), outward)
+    np.testing.assert_allclose(ball.least_subgradient(w * (1.0 - 2e-13), outward), [-1.0, -1.0, 0.0, -2.0])
+
+
+@given(POINTS.filter(np.any), st.floats(0.1, 3))
+def test_nothing_pulls_at_the_corner_that_a_slope_leads_to(gradient, radius):
+    ball = L1Ball(radius)
+    corner = ball.vertex(-gradient)
+    assert np.sum(np.abs(corner)) == pytest.approx(radius, rel=1e-15)
+    np.testing.assert_array_equal(ball.least_subgradient(corner, gradient), np.zeros(N))
+    assert ball.gap(corner, -gradient) <= 1e-15 * radius * np.abs(gradient).max()
+    assert ball.within(corner) is corner
+    np.testing.assert_allclose(ball.within(3.0 * corner), corner, rtol=1e-15)
