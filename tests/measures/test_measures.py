@@ -286,3 +286,8 @@ def test_measures_of_relevance_count_labels_from_one_on_unless_told():
         assert found[one] == (0.5 if one == Recall @ 1 else 1.0)
         assert found[two] in (0.0, 0.5)
         assert found[two] < found[one]
+
+
+def test_labels_are_one_a_row_and_one_number_is_none():
+    with pytest.raises(LinrankError, match="qid has 1 values, but there are 0 rows"):
+        Judgements.from_arrays(3.0, qid=[1])

@@ -22,4 +22,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
         "least - slack  ->  least + slack",
     ): "a value that near to the bound is moved to it at most, which is within its rounding",
+    (
+        "objective/logistic_pairs.py",
+        "pairs = _LogisticPairs.of(scores, block, np.empty(0), np.empty(0))",
+        "0  ->  1",
+    ): "of pairs that all weigh alike the second table is not read",
 }

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from linrank.objective.concave_penalties import MCP, Log, Lp
+from linrank.objective.concave_penalties import MCP, Log, Lp, usual_size
 
 PENALTIES = [MCP(0.8, 1.5), Log(0.8, 0.6), Lp(0.8, 0.4, 0.01)]
 VECTORS = hnp.arrays(np.float64, 3, elements=st.floats(-3, 3))
@@ -66,3 +66,8 @@ def test_the_first_order_condition_is_that_of_the_tangent_and_nothing_is_certifi
     assert penalty.gap(weights, gradient) == np.inf
     assert not penalty.gradient(weights).any()
     assert not penalty.curvature(weights).any()
+
+
+def test_the_usual_size_is_the_mean_of_those_that_are_not_zero():
+    assert usual_size(np.array([0.0, 2.0, -4.0, 0.0])) == 3.0
+    assert usual_size(np.zeros(3)) == 1.0
