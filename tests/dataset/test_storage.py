@@ -344,14 +344,14 @@ def resident_bytes_of(path):
 
 def test_where_no_memory_can_be_promised_for_changes_the_map_is_read_only(path, monkeypatch):
     save_dataset(small(SPARSE), path)
-    usual = np.memmap
 
-    def refusing(file, *, mode, **place):
-        if mode == "c":
-            raise OSError(12, "Cannot allocate memory")
-        return usual(file, mode=mode, **place)
+    class Refusing(np.memmap):
+        def __new__(cls, file, *, mode, **place):
+            if mode == "c":
+                raise OSError(12, "Cannot allocate memory")
+            return super().__new__(cls, file, mode=mode, **place)
 
-    monkeypatch.setattr(np, "memmap", refusing)
+    monkeypatch.setattr(np, "memmap", Refusing)
     data = open_dataset(path)
     assert not data.features.data.flags.writeable
     assert as_features(data.features).values.flags.writeable
