@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.experiments.compare import Comparison
 
-_METHODS = ("single-feature", "ranksvm", "ranksvm-l1", "minbatsrank", "ridge", "listnet")
+_METHODS = ("single-feature", "ranksvm", "ranksvm-l1", "minbatsrank", "ridge", "listnet", "best")
 
 
 def parser() -> ArgumentParser:

@@ -172,6 +172,10 @@ class AdditiveRanker(RankSVM):
         curves = zip(self.transform_.curves(), self.coef_.tolist(), strict=True)
         return {name: (knots, size * values) for name, ((knots, values), size) in zip(self._names, curves, strict=True)}
 
+    def on_shaped(self, parameters: Mapping[str, Any]) -> Any:  # noqa: ARG002 - one signature for all
+        """Not to be had: curves are what it learns."""
+        raise LinrankError("curves are learnt with their weights, and have no weights without them.")
+
     def to_model(self, **extra: Any) -> LinearModel:
         """The curves as the scaling of a `LinearModel` whose weights are `coef_`; `extra` overrides its fields."""
         model = super().to_model(**extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from linrank.errors import LinrankError
 from linrank.estimators.conventions import ConvergenceWarning
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import NO_PAIRS, LinearRanker
+from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.rank_svm_cv import RankSVMCV
 from linrank.estimators.settings import check_choice, check_positive
 from linrank.measures import parse_measure, within_one_standard_error
@@ -289,6 +290,11 @@ class BestLinear(LinearRanker):
                 f"max_seconds={self.max_seconds:g}: another run may choose otherwise"
             )
         return (*said, *self.best_.remarks_)
+
+    def on_shaped(self, parameters: Mapping[str, Any]) -> RankSVM:
+        """RankSVM by the recipe of a model, for features that went through its transform."""
+        chosen = {name: parameters[name] for name in ("C", "weighting", "penalty")}
+        return RankSVM(n_threads=self.n_threads, **chosen)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The chosen weights as a `LinearModel`, with the recipe and the C among its parameters."""

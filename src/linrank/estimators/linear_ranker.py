@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,10 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
     @property
     def shapes_features(self) -> bool:
         return self.transforms is not None
+
+    def on_shaped(self, parameters: Mapping[str, Any]) -> Any:  # noqa: ARG002 - one signature for all
+        """The ranker of a model with these parameters, not trained, for features that went through its transform."""
+        return type(self)(**{**self.get_params(), "transforms": None}) if self.shapes_features else self
 
     @property
     def _scaling_after(self) -> str:

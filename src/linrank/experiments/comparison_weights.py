@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +11,7 @@ from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
+from linrank.estimators.linear_ranker import LinearRanker
 from linrank.experiments.compare import Comparison
 from linrank.experiments.comparison import fitted, linear_weights
 from linrank.experiments.comparison_curve import MOST_DOCUMENTS
@@ -42,7 +40,7 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
     low = high = None
     if data.n_documents <= MOST_DOCUMENTS:
         try:
-            drawn = _resampled(comparison, name, model.training["chosen"], seen) * spread
+            drawn = _resampled(comparison, name, model, seen) * spread
             low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
         except LinrankError as error:
             note = f"{note} There are no intervals: {error}".strip()
@@ -76,13 +74,14 @@ def shapes_of(model: LinearModel) -> tuple[Shape, ...]:
     return tuple(shapes)
 
 
-def _resampled(
-    comparison: Comparison, method: str, settings: Mapping[str, Any], data: RankingDataset
-) -> NDArray[np.float64]:
-    """The weights of the recommended settings when queries are drawn again, once a row."""
+def _resampled(comparison: Comparison, method: str, model: LinearModel, data: RankingDataset) -> NDArray[np.float64]:
+    """The weights of the recommended settings when queries are drawn again, once a row; `data` as the model sees it."""
+    settings = model.training["chosen"]
 
     def weights_on(part: RankingDataset) -> Vector:
-        ranker = fitted(method, unfitted(comparison.results, method, settings), part)
-        return np.asarray(linear_weights(ranker, data.n_features))
+        made = unfitted(comparison.results, method, settings)
+        if isinstance(made, LinearRanker):
+            made = made.on_shaped(model.parameters)
+        return np.asarray(linear_weights(fitted(method, made, part), data.n_features))
 
     return weight_resamples(weights_on, data, RESAMPLES, comparison.results.plan.protocol.seed)
