@@ -195,10 +195,22 @@ def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
         queries = counted(training["queries"], "query", "queries")
         yield "trained on", f"{counts[0]} of {counts[1]}, {queries}"
     told = {"converged", "message", "objective", "certified_gap", "pairs", "documents", "queries", "features_used"}
-    told |= {"scaling"}
+    told |= {"scaling", "tried"}
+    yield from _recipes_tried(training.get("tried"))
     others = {name: value for name, value in training.items() if name not in told}
     if others:
         yield "record", ", ".join(f"{name}={_short(value)}" for name, value in others.items())
+
+
+def _recipes_tried(tried: Any) -> Iterator[tuple[str, str]]:
+    """What each recipe came to that was tried before this model; nothing where the record is of another kind."""
+    for one in tried if isinstance(tried, list) else ():
+        known = one if isinstance(one, dict) else {}
+        recipe = ", ".join(str(known.get(name)) for name in ("transform", "weighting", "penalty"))
+        numbers = [known.get(name) for name in ("C", "mean", "gain", "standard_error_of_gain")]
+        if all(isinstance(number, float) for number in numbers):
+            C, mean, gain, error = numbers
+            yield "tried", f"{recipe}, C = {C:.4g}: {mean:.4f}, {gain:+.4f} ± {error:.4f} beside plain RankSVM"
 
 
 def certificate_in_words(training: Mapping[str, Any]) -> str:

@@ -163,6 +163,7 @@ def _model(
         "iterations": getattr(ranker, "n_iter_", None),
         "converged": getattr(solution, "converged", None),
         "message": getattr(solution, "message", None),
+        "tried": [one.record() for one in getattr(ranker, "tried_", ())] or None,
         "features_used": int(np.count_nonzero(weights)),
         "queries": data.n_queries,
         "documents": data.n_documents,
