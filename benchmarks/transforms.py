@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -29,15 +31,19 @@ from linrank.measures import NDCG
 
 WAYS = {"standard": ("none", "standard"), "rank-gauss": ("rank-gauss", "auto"), "signed-log": ("signed-log", "auto")}
 
+# Of RankSVM's C, a sum over pairs.
+STRENGTHS = 2.0 ** np.arange(-18, -3, 2)
+
 
 def cost(arguments):
-    data = mslr_drawn_again(arguments.documents, standardised=False)
     with tempfile.TemporaryDirectory() as folder:
         if arguments.scan:
-            path = Path(folder) / "data.linrank"
-            save_dataset(data, path)
-            del data
+            # By another process, whose memory is not this one's.
+            path = str(Path(folder) / "data.linrank")
+            subprocess.run([sys.executable, __file__, "write", path, str(arguments.documents)], check=True)
             data = scan(path, memory=arguments.memory)
+        else:
+            data = mslr_drawn_again(arguments.documents, standardised=False)
         times = {way: [] for way in WAYS}
         for turn in range(arguments.turns + 1):
             for way in WAYS:
@@ -54,6 +60,10 @@ def cost(arguments):
             statistics.median(a[0] / a[3] / (b[0] / b[3]) for a, b in zip(times[way], times["standard"], strict=True))
         ]
         print(f"{way:<12}", *(f"{ratio:.2f}" for ratio in ratios), f"  a pass {passes[0]:.2f}")
+
+
+def write(arguments):
+    save_dataset(mslr_drawn_again(arguments.documents, standardised=False), arguments.file)
 
 
 def trained(data, way, C):
@@ -115,7 +125,7 @@ def chosen(way, train):
 
 def fitted(ranker, train, vali):
     if ranker == "ranksvm":
-        return RankSVMCV().fit(train, eval_set=vali)
+        return RankSVMCV(STRENGTHS).fit(train, eval_set=vali)
     tried = [LambdaRank(C=C, patience=10).fit(train, eval_set=vali) for C in (1e-3, 1e-2, 1e-1)]
     return max(tried, key=lambda one: (NDCG @ 10).mean(one.predict(vali), vali))
 
@@ -128,8 +138,12 @@ def main():
     costs.add_argument("--turns", type=int, default=3)
     costs.add_argument("-C", type=float, default=1e-4)
     costs.add_argument("--scan", action="store_true")
-    costs.add_argument("--memory", default="1.2GB")
+    costs.add_argument("--memory", default="500MB")
     costs.set_defaults(run=cost)
+    writes = verbs.add_parser("write")
+    writes.add_argument("file")
+    writes.add_argument("documents", type=int)
+    writes.set_defaults(run=write)
     qualities = verbs.add_parser("quality")
     qualities.add_argument("--data", nargs="*")
     qualities.add_argument("--seeds", type=int, default=4)

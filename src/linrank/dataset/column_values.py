@@ -16,9 +16,11 @@ from linrank.threads import side_by_side
 
 # Values of different columns that are sorted at a time: few, so that no copy of all the data is made.
 _SORTED_AT_A_TIME = 1 << 21
-# As many are kept of a column once there are more, and as many are gathered before they are made fewer.
-_MOST_A_COLUMN = 4096
-_GATHERED = 1 << 24
+# As many are held of a column, where there are more, and about as many of all columns.
+_LEAST_A_COLUMN, _MOST_A_COLUMN = 128, 2048
+_HELD = 1 << 18
+# As many of a column may be told by all parts together, which a cluster brings to one place.
+_TOLD = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,19 +105,29 @@ def merged(parts: Sequence[ColumnValues]) -> ColumnValues:
     return _grouped(columns, values, counts, parts[0].n_columns, sum(part.error for part in parts))
 
 
-def gathered(parts: Iterable[ColumnValues]) -> ColumnValues:
-    """Those of all parts of a file, made fewer whenever there are too many to hold."""
-    waiting: list[ColumnValues] = []
+def gathered(parts: Iterable[ColumnValues], most: int) -> ColumnValues:
+    """Those of all parts of a file, which are merged two by two and made fewer each time.
+
+    So a few sets are held, one for each power of two of the parts, and a rank is off by no more than
+    (1 + log2 of the number of parts) / most of the rows.
+    """
+    held: list[tuple[int, ColumnValues]] = []
     for part in parts:
-        waiting.append(part)
-        if sum(len(one.values) for one in waiting) > _GATHERED and len(waiting) > 1:
-            waiting = [merged(waiting).thinned(_MOST_A_COLUMN)]
-    return merged(waiting)
+        power, latest = 0, part
+        while held and held[-1][0] == power:
+            latest, power = merged([held.pop()[1], latest]).thinned(most), power + 1
+        held.append((power, latest))
+    return merged([one for _, one in held])
 
 
-def most_of_a_part(n_parts: int) -> int:
+def most_to_hold(n_columns: int) -> int:
+    """How many values a column are held of parts that were merged: the fewer, the more columns there are."""
+    return max(_LEAST_A_COLUMN, min(_MOST_A_COLUMN, _HELD // max(1, n_columns)))
+
+
+def most_of_a_part(n_parts: int, n_columns: int) -> int:
     """How many values a column each of so many parts may tell: the fewer, the more parts there are."""
-    return max(64, min(_MOST_A_COLUMN, (1 << 17) // max(1, n_parts)))
+    return max(64, min(most_to_hold(n_columns), _TOLD // max(1, n_parts)))
 
 
 def _of_columns(columns: NDArray[Any]) -> ColumnValues:

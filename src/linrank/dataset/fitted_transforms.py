@@ -15,6 +15,7 @@ from linrank.dataset.column_values import (
     columns_apart,
     gathered,
     most_of_a_part,
+    most_to_hold,
 )
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.features import refuse_missing
@@ -83,8 +84,10 @@ def values_of(dataset: RankingDataset, through: Through, n_threads: int | None =
         places = places_of(dataset)
         # Where others go through the rows, they do so beside one another.
         alone = n_threads if through is one_after_the_other else 1
-        most = most_of_a_part(max(len(places), dataset.n_documents * dataset.n_features // (1 << 22)))
-        found = gathered(through(column_values, dataset, places, most=most, n_threads=alone))
+        n_parts = max(len(places), dataset.n_documents * dataset.n_features // (1 << 22))
+        most = most_of_a_part(n_parts, dataset.n_features)
+        told = through(column_values, dataset, places, most=most, n_threads=alone)
+        found = gathered(told, most_to_hold(dataset.n_features))
         if not np.isfinite(found.values).all():
             dataset.check_complete()
     yield found
