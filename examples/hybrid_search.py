@@ -3,9 +3,9 @@
     pip install --group hybrid && python examples/hybrid_search.py
 
 The collection is the documentation that Python's standard library, NumPy, SciPy and scikit-learn carry with them, some
-three thousand pages. A query is the sentence by which a function's authors say what it does; the page that it
-belongs to, from which that sentence is taken out, is the relevant document. So relevance is known, and nobody made it up for this
-example; what else may be relevant is not, and counts as not.
+three thousand pages. A query is the sentence by which a function's authors say what it does; the page that it belongs
+to, from which that sentence is taken out, is the relevant document. So relevance is known, and nobody made it up for
+this example; what else may be relevant is not, and counts as not.
 
 The legs are BM25 (bm25s), a real embedding model whose weights come with its package (wordllama), and BM25 over names;
 the signals are how often other pages mention a name, and how long the page is. What is learnt is run in Qdrant's core,
@@ -49,8 +49,8 @@ MODULES = """
 abc argparse ast asyncio bisect calendar codecs collections concurrent.futures configparser contextlib copy csv
 dataclasses datetime decimal difflib dis email.message enum fnmatch fractions functools glob gzip hashlib heapq html
 http.client inspect io itertools json locale logging math multiprocessing operator os pathlib pickle platform queue
-random re secrets shutil socket sqlite3 statistics string struct subprocess tarfile tempfile textwrap threading time traceback
-types typing unittest unittest.mock urllib.parse warnings weakref xml.etree.ElementTree zipfile
+random re secrets shutil socket sqlite3 statistics string struct subprocess tarfile tempfile textwrap threading time
+traceback types typing unittest unittest.mock urllib.parse warnings weakref xml.etree.ElementTree zipfile
 """.split()  # noqa: SIM905
 DEPTH = 50
 N_QUERIES = 400

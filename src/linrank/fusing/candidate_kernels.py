@@ -36,3 +36,10 @@ def number_rows(starts, leg_starts, documents, slots, legs_of_rows, rows, found,
                 rows[hit] = slots[documents[hit]]
         row_starts[query + 1] = row
     return -1
+
+
+@kernel
+def put_into(matrix, column, rows, values):  # type: ignore[no-untyped-def]
+    """Write the values of hits into their rows of a column."""
+    for hit in range(len(rows)):
+        matrix[rows[hit], column] = values[hit]

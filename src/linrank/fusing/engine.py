@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
+from linrank.fusing.candidate_kernels import put_into
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.fusers import Fuser, ReciprocalRanks, WeightedLegs
 from linrank.fusing.normalisers import Normaliser
+from linrank.threads import number_of_threads
 
 _DIGITS = 6
+# To start threads takes as long as that.
+_ROWS_WITHOUT_THREADS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -146,11 +151,20 @@ class FusionEngine:
     def matrix(self, candidates: Candidates) -> NDArray[Any]:
         """What is weighed: one row a candidate, one column a leg, normalised, and one a signal."""
         made = np.zeros((candidates.n_rows, len(candidates.names)), dtype=self.precision)
-        for column, (leg, rows) in enumerate(zip(candidates.legs, candidates.rows, strict=True)):
+
+        def fill(column: int) -> None:
+            leg = candidates.legs[column]
             normalised = self.rule(column).of(leg.scores.astype(self.precision), leg.starts)
             if self.missing == "least":
                 made[:, column] = _least(normalised, leg.starts, np.diff(candidates.starts))
-            made[rows, column] = normalised
+            put_into(made, column, candidates.rows[column], normalised)
+
+        if candidates.n_rows > _ROWS_WITHOUT_THREADS:
+            with ThreadPoolExecutor(number_of_threads(None)) as pool:
+                list(pool.map(fill, range(len(candidates.legs))))
+        else:
+            for column in range(len(candidates.legs)):
+                fill(column)
         for place, values in enumerate(candidates.signals.values(), start=len(candidates.legs)):
             made[:, place] = values[candidates.documents]
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
 from linrank.cached import cached_property
-from linrank.fusing.pair_kernels import add_pair_sums, find_lower
+from linrank.fusing.pair_kernels import add_pair_sums, order_by_label, take_scaled
 from linrank.threads import number_of_threads
 
 # Rows that one thread goes through at a time; the sums are added in this order for any number of threads.
@@ -21,6 +22,18 @@ _ROWS_AT_A_TIME = 1 << 15
 _RANGES_WITHOUT_THREADS = 8
 _MOST_STEPS = 100
 _TOLERANCE = 1e-10
+
+
+def in_threads(task: Callable[[int, int], Any], n_rows: int) -> None:
+    """Do a task on ranges of rows that do not touch each other."""
+    step = max(1, _ROWS_AT_A_TIME * _RANGES_WITHOUT_THREADS)
+    ranges = [(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
+    if len(ranges) < 2:
+        for bounds in ranges:
+            task(*bounds)
+        return
+    with ThreadPoolExecutor(min(number_of_threads(None), len(ranges))) as pool:
+        list(pool.map(lambda bounds: task(*bounds), ranges))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +64,17 @@ class LabelledRows:
     n_pairs: Vector
 
     @classmethod
-    def of(cls, features: NDArray[Any], labels: Vector, starts: Offsets) -> LabelledRows:
-        of_query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        order = np.lexsort((-labels, of_query))
-        by_label = labels[order]
-        lower = np.empty(len(order), dtype=np.int64)
-        find_lower(by_label, starts, lower)
-        pairs = np.zeros(len(starts) - 1)
-        np.add.at(pairs, of_query, np.repeat(starts[1:], np.diff(starts)) - lower)
-        return cls(np.ascontiguousarray(features[order]), starts, lower, order, pairs)
+    def of(cls, features: NDArray[Any], labels: Vector, starts: Offsets, scales: Vector | None = None) -> LabelledRows:
+        """From rows, each query's together; columns are multiplied by their scales."""
+        order, lower = np.empty(len(labels), dtype=np.int64), np.empty(len(labels), dtype=np.int64)
+        order_by_label(labels, starts, order, lower)
+        below = np.append(0, np.cumsum(lower))[starts]
+        sizes = np.diff(starts)
+        pairs = (starts[1:] * sizes - np.diff(below)).astype(np.float64)
+        taken = np.empty((len(labels), features.shape[1]), dtype=features.dtype)
+        whole = np.ones(features.shape[1]) if scales is None else scales
+        in_threads(lambda first, last: take_scaled(features, order[first:last], whole, taken[first:last]), len(order))
+        return cls(taken, starts, lower, order, pairs)
 
     def even_weights(self) -> Vector:
         """1 / pairs for each query, so that queries count alike; 0 for one without pairs."""
@@ -91,6 +106,7 @@ class LabelledRows:
                 np.empty(widest),
                 np.empty(widest),
                 np.empty(widest),
+                np.empty(n_columns),
                 np.empty(n_columns),
                 sums,
             )

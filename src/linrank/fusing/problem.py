@@ -137,8 +137,7 @@ class FusionProblem:
         if self.unjudged != "irrelevant":
             known = ~np.isnan(self.labels)
             rows, starts = known, _starts_of(known, starts)
-        features = self.matrix[rows] / self.spreads.astype(self.matrix.dtype)
-        return LabelledRows.of(features, labels[rows], starts)
+        return LabelledRows.of(self.matrix[rows], labels[rows], starts, 1.0 / self.spreads)
 
     @cached_property
     def _measured(self) -> tuple[Any, Judgements]:

@@ -77,7 +77,7 @@ class SQL(FusionEngine):
 
     def _part(self, deployed: Deployed, place: int) -> str:
         if isinstance(deployed.fuser, ReciprocalRanks):
-            return f"1.0e0 / ({deployed.fuser.k} + ROW_NUMBER() OVER (ORDER BY score DESC))"
+            return f"CAST(1 AS DOUBLE PRECISION) / ({deployed.fuser.k} + ROW_NUMBER() OVER (ORDER BY score DESC))"
         weight = literal(deployed.weights[place])
         if self.is_raw:
             return f"{weight} * score"

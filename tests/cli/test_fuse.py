@@ -1,0 +1,97 @@
+"""`linrank fuse` as a new user types it."""
+
+import json
+
+import pytest
+
+from fusing_cases import made
+from linrank.cli import main
+
+QUICK = ["--cv", "2", "--resamples", "2", "--method", "pairwise"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    runs, qrels = made(n_queries=12)
+    for name, run in runs.items():
+        lines = (
+            f"{query} Q0 {document} 1 {score!r} {name}" for query, its in run.items() for document, score in its.items()
+        )
+        (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
+    judged = (
+        f"{query} 0 {document} {label:g}" for query, labels in qrels.items() for document, label in labels.items()
+    )
+    (folder / "qrels.txt").write_text("\n".join(judged) + "\n")
+    return folder
+
+
+@pytest.fixture
+def files(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return [str(data / "qrels.txt"), *(str(data / f"{name}.run") for name in ("bm25", "dense", "title"))]
+
+
+def test_three_runs_and_judgements_become_a_pipeline_and_a_page(files, tmp_path, capsys):
+    assert main(["fuse", *files, "--to", "opensearch", "--page", "page.html", *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert "ndcg@10 on held-out queries, 2 folds" in said
+    assert "_search/pipeline/linrank" in said
+    pipeline = json.loads((tmp_path / "fusion.opensearch.json").read_text())
+    assert "normalization-processor" in pipeline["phase_results_processors"][0]
+    assert "hybrid" in json.loads((tmp_path / "fusion.opensearch.json.query.json").read_text())["query"]
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    # Again, over what it wrote; and not over what somebody changed.
+    assert main(["fuse", *files, *QUICK]) == 0
+    assert "fusion.opensearch.json.query.json: is there already, and left as it is" in capsys.readouterr().out
+    (tmp_path / "fusion.opensearch.json").write_text("mine")
+    assert main(["fuse", *files, *QUICK]) == 1
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_one_command_makes_a_query_for_qdrant(files, capsys):
+    assert main(["fuse", *files, "--to", "qdrant", "--out", "-", *QUICK]) == 0
+    out = capsys.readouterr()
+    query = json.loads(out.out)
+    assert [leg["using"] for leg in query["prefetch"]] == ["bm25", "dense", "title"]
+    assert "ndcg@10 on held-out queries" in out.err
+
+
+def test_legs_are_named_and_everything_is_told_as_json(files, capsys):
+    qrels, bm25, dense, _ = files
+    assert main(["fuse", qrels, f"words={bm25}", f"meaning={dense}", "--json", *QUICK]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [weight["name"] for weight in said["weights"]] == ["words", "meaning"]
+    assert {method["method"] for method in said["methods"]} >= {
+        "words alone",
+        "equal",
+        "rrf",
+        "grid",
+        "pairwise",
+        "auto",
+    }
+    assert said["verdict"]["headline"]
+
+
+def test_what_is_wrong_with_the_line_is_said(files, capsys):
+    qrels, bm25, dense, _ = files
+    for line, code, said in (
+        (["fuse", qrels], 2, "give judgements and at least one run"),
+        (["fuse", qrels, bm25, "--to", "opensaerch"], 2, "there is no engine 'opensaerch'"),
+        (["fuse", qrels, bm25, "--to", "typesense"], 1, "takes no linear score"),
+        (["fuse", qrels, f"a={bm25}", dense], 1, "Name all of them: NAME=FILE"),
+        (["fuse", qrels, bm25, "--by", "language"], 2, "--by COLUMN and --queries FILE go together"),
+        (["fuse", qrels, "absent.run", *QUICK], 1, "absent.run"),
+        (["fuse", qrels, bm25, "--out", bm25, *QUICK], 1, "is read by this command"),
+    ):
+        try:
+            found = main(line)
+        except SystemExit as end:
+            found = end.code
+        assert found == code, line
+        assert said in capsys.readouterr().err
+
+
+def test_the_settings_of_an_engine_are_told(capsys):
+    assert main(["fuse", "--to", "weaviate", "--settings"]) == 0
+    assert "vector : which leg is the vector search" in capsys.readouterr().out
