@@ -29,6 +29,7 @@ BY_NAME = {
     "solvers/registry.py": "written in the registry",
     "objective/registry.py": "written in the registry",
     "exporting/registry.py": "written in the registry",
+    "fusing/registry.py": "written in the registry",
     "estimators/catalogue.py": "METHODS, by a method that is one of its keys",
     "estimators/lambda_mart.py": "a class's own `library`",
     "cli/__init__.py": "a verb that is one of VERBS",

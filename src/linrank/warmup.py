@@ -37,6 +37,7 @@ from linrank.estimators.sampled_pair_sgd import SampledPairSGD
 from linrank.estimators.smooth_rank import SmoothRank
 from linrank.estimators.xe_ndcg import XENDCG
 from linrank.executors.local import Threads
+from linrank.fusing.fuse import fuse
 from linrank.measures import evaluate, parse_measures
 from linrank.measures.single_features import single_feature_ndcg
 from linrank.objective.objective import RankingObjective
@@ -65,6 +66,7 @@ def use_every_kernel() -> None:
                 _use_training(data, weights)
             _use_reader(data, dtype)
     evaluate(np.asarray(data.features @ weights), data, parse_measures(_MEASURES))
+    _use_fusing()
 
 
 def _use_training(data: RankingDataset, weights: Vector) -> None:
@@ -112,6 +114,17 @@ def _use_transforms(data: RankingDataset) -> None:
             shaped_rows(data.features, fitted, 1)
     skewed_features(data)
     column_values(data.features, most=2)
+
+
+def _use_fusing() -> None:
+    rng = np.random.default_rng(0)
+    qrels = {str(query): {"0": 1.0, "1": 0.0, "2": 2.0} for query in range(4)}
+    legs = {
+        leg: {query: {str(document): score for document, score in enumerate(rng.random(4))} for query in qrels}
+        for leg in ("a", "b")
+    }
+    for engine, normaliser in (("opensearch", "min_max"), ("opensearch", "l2"), ("opensearch", "z_score"), ("sql", "")):
+        fuse(legs, qrels, engine, normaliser=normaliser, n_folds=2, n_resamples=1)
 
 
 def _use_reader(data: RankingDataset, dtype: str) -> None:

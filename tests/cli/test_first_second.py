@@ -33,6 +33,7 @@ LINES = (
     "explain model.json vali.txt --qid 1",
     "check model.json hinge.json --data vali.txt --at-least -1",
     "import solr.json again.json",
+    "fuse qrels.txt a.run b.run --to sql --page fusion.html --cv 2 --resamples 2",
 )
 RUN = """
 import json, sys
@@ -51,6 +52,10 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("data")
     for name, seed in (("train", 0), ("vali", 1)):
         write_svmlight(made / f"{name}.txt", make_ranking(12, 10, 4, random_state=seed)[0])
+    for leg in "ab":
+        hits = (f"{query} Q0 {leg}{place} {place} {9 - place} {leg}\n" for query in "123" for place in range(1, 6))
+        (made / f"{leg}.run").write_text("".join(hits))
+    (made / "qrels.txt").write_text("".join(f"{query} 0 a{query} 1\n{query} 0 b1 0\n" for query in "123"))
     return made
 
 
