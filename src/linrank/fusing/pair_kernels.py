@@ -61,6 +61,31 @@ def _add_by_rank(features, i, first, last, lower, weight, gains, discounts, scor
             near[column] += omega * features[j, column]
 
 
+@summing_kernel
+def _add_rows(features, first, last, slopes, bends, columns, bent, sums):  # type: ignore[no-untyped-def]
+    """The gradient and second derivative from each row's slope and bend, some rows at a time, column by column."""
+    n_columns, at_a_time = columns.shape
+    for start in range(first, last, at_a_time):
+        n = min(at_a_time, last - start)
+        for row in range(n):
+            bend = 2.0 * bends[start - first + row]
+            for column in range(n_columns):
+                columns[column, row] = features[start + row, column]
+                bent[column, row] = bend * columns[column, row]
+        place = 1 + n_columns
+        for column in range(n_columns):
+            slope = 0.0
+            for row in range(n):
+                slope += slopes[start - first + row] * columns[column, row]
+            sums[1 + column] += 2.0 * slope
+            for other in range(column, n_columns):
+                product = 0.0
+                for row in range(n):
+                    product += bent[column, row] * columns[other, row]
+                sums[place] += product
+                place += 1
+
+
 @kernel
 def add_pair_sums(  # type: ignore[no-untyped-def]
     features,
@@ -76,6 +101,8 @@ def add_pair_sums(  # type: ignore[no-untyped-def]
     bends,
     totals,
     near,
+    columns,
+    bent,
     sums,
 ):
     """Sum over queries of query_weight x sum over pairs (i above j) of omega max(0, 1 - s_i + s_j)²; its derivatives.
@@ -83,7 +110,7 @@ def add_pair_sums(  # type: ignore[no-untyped-def]
     Each query's rows stand by label, the highest first; `lower[i]` is the first row of a lower label than i's, the
     query's end where there is none. omega is 1, or |gain_i - gain_j| |discount_i - discount_j| if `by_rank`.
     `sums` is (value, gradient, upper triangle of the second derivative); `scores`,
-    `slopes`, `bends`, `totals` and `near` are work space.
+    `slopes`, `bends`, `totals`, `near`, `columns` and `bent` are work space.
     """
     n_columns = features.shape[1]
     for query in range(len(starts) - 1):
@@ -120,16 +147,7 @@ def add_pair_sums(  # type: ignore[no-untyped-def]
                 for other in range(column, n_columns):
                     sums[place] -= 2.0 * (features[i, column] * near[other] + near[column] * features[i, other])
                     place += 1
-        for row in range(first, last):
-            slope, bend = 2.0 * slopes[row - first], 2.0 * bends[row - first]
-            if bend == 0.0:
-                continue
-            place = 1 + n_columns
-            for column in range(n_columns):
-                sums[1 + column] += slope * features[row, column]
-                for other in range(column, n_columns):
-                    sums[place] += bend * features[row, column] * features[row, other]
-                    place += 1
+        _add_rows(features, first, last, slopes, bends, columns, bent, sums)
 
 
 @kernel

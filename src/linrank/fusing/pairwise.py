@@ -20,6 +20,7 @@ from linrank.threads import number_of_threads
 _ROWS_AT_A_TIME = 1 << 15
 # To start threads takes as long as that.
 _RANGES_WITHOUT_THREADS = 8
+_ROWS_IN_CACHE = 64
 _MOST_STEPS = 100
 _TOLERANCE = 1e-10
 
@@ -108,6 +109,8 @@ class LabelledRows:
                 np.empty(widest),
                 np.empty(n_columns),
                 np.empty(n_columns),
+                np.empty((n_columns, _ROWS_IN_CACHE)),
+                np.empty((n_columns, _ROWS_IN_CACHE)),
                 sums,
             )
             return sums
