@@ -172,6 +172,11 @@ class AdditiveRanker(RankSVM):
         curves = zip(self.transform_.curves(), self.coef_.tolist(), strict=True)
         return {name: (knots, size * values) for name, ((knots, values), size) in zip(self._names, curves, strict=True)}
 
+    @property
+    def choices_(self) -> dict[str, Any]:
+        """The smoothing, by name."""
+        return {"smoothing": self.smoothing_}
+
     def on_shaped(self, parameters: Mapping[str, Any]) -> Any:  # noqa: ARG002 - one signature for all
         """Not to be had: curves are what it learns."""
         raise LinrankError("curves are learnt with their weights, and have no weights without them.")
@@ -179,7 +184,7 @@ class AdditiveRanker(RankSVM):
     def to_model(self, **extra: Any) -> LinearModel:
         """The curves as the scaling of a `LinearModel` whose weights are `coef_`; `extra` overrides its fields."""
         model = super().to_model(**extra)
-        return replace(model, parameters={**model.parameters, "smoothing": self.smoothing_})
+        return replace(model, parameters={**model.parameters, **self.choices_})
 
     def _check(self) -> None:
         if self._asked() is not None and not self._asked() > 0.0:  # type: ignore[operator]

@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -291,6 +291,11 @@ class BestLinear(LinearRanker):
             )
         return (*said, *self.best_.remarks_)
 
+    @property
+    def choices_(self) -> dict[str, Any]:
+        """The recipe and its C, by name."""
+        return {**asdict(self.recipe_), "C": self.best_.C_}
+
     def on_shaped(self, parameters: Mapping[str, Any]) -> RankSVM:
         """RankSVM by the recipe of a model, for features that went through its transform."""
         chosen = {name: parameters[name] for name in ("C", "weighting", "penalty")}
@@ -299,13 +304,7 @@ class BestLinear(LinearRanker):
     def to_model(self, **extra: Any) -> LinearModel:
         """The chosen weights as a `LinearModel`, with the recipe and the C among its parameters."""
         model = super().to_model(**extra)
-        chosen = {
-            "transform": self.recipe_.transform,
-            "weighting": self.recipe_.weighting,
-            "penalty": self.recipe_.penalty,
-            "C": self.best_.C_,
-        }
-        return replace(model, parameters={**model.parameters, **chosen})
+        return replace(model, parameters={**model.parameters, **self.choices_})
 
 
 def _standard(dataset: RankingDataset) -> ColumnScaling:

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from inspect import signature
 from typing import Any
 
@@ -103,6 +103,8 @@ class JobResult:
     """Why candidates were refused."""
     own_features: bool = False
     """Whether its weights are of features that it transformed itself."""
+    own_choices: Mapping[str, Any] = field(default_factory=dict)
+    """What it chose itself, beside the settings that were chosen for it."""
 
     @classmethod
     def from_record(cls, record: Checked, job: Job) -> JobResult:
@@ -138,6 +140,9 @@ class JobResult:
             "passed_over": record.field("passed_over").texts(),
             # Results of before there were any lack it.
             "own_features": "own_features" in record.value and record.field("own_features").flag(),
+            "own_choices": {name: value.plain() for name, value in record.field("own_choices").items()}
+            if "own_choices" in record.value
+            else {},
         }
         return cls(**known)
 
@@ -216,6 +221,7 @@ def run_job(job: Job) -> JobResult:
         heard.unfinished,
         passed_over,
         getattr(ranker, "transform_", None) is not None,
+        as_plain(getattr(ranker, "choices_", {})),
     )
 
 

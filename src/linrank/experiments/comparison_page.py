@@ -153,9 +153,9 @@ def _only_feature(results: Sequence[JobResult]) -> str:
 
 def _settings(results: Sequence[JobResult]) -> str:
     """What was chosen, setting by setting, over the folds."""
+    folds = [{**result.chosen, **result.own_choices} for result in results]
     return "; ".join(
-        f"{name} = {', '.join(dict.fromkeys(_shown(result.chosen[name]) for result in results))}"
-        for name in results[0].chosen
+        f"{name} = {', '.join(dict.fromkeys(_shown(chosen.get(name)) for chosen in folds))}" for name in folds[0]
     )
 
 
