@@ -9,6 +9,7 @@ from scipy import sparse
 
 from linrank import (
     AdditiveRanker,
+    LightGBMRanker,
     LinrankError,
     RankingDataset,
     RankSVM,
@@ -254,3 +255,22 @@ def test_more_features_than_a_matrix_of_columns_is_made_for_are_trained_too():
     dense = columns_of(data, 1.0)[2]
     assert dense.shape[1] > 2000
     assert ranker.objective_ == pytest.approx(RankSVM(0.01).fit(replace(data, features=dense)).objective_, rel=1e-5)
+
+
+def test_curves_recover_most_of_what_trees_have_over_a_linear_model():
+    """At least 60 % of the gap where nothing is a product; both are tuned on the same validation queries."""
+    pytest.importorskip("lightgbm")
+    data = make_shaped_ranking(220, 20, 10, correlation=0.0, random_state=5).data
+    train, vali, test = data.split(0.5, 0.2, 0.3)
+    scaling = fit_scaling("standard", train)
+
+    def best(rankers, through=None):
+        parts = [scaled(part, through) for part in (train, vali, test)]
+        fitted = [ranker.fit(parts[0]) for ranker in rankers]
+        return max(fitted, key=lambda ranker: ranker.score(parts[1])).score(parts[2])
+
+    linear = best([RankSVM(C) for C in (1e-4, 1e-3, 1e-2)], scaling)
+    curves = best([AdditiveRanker(C, smoothing=smoothing) for C in (1e-3, 1e-2) for smoothing in (1.0, "line")])
+    trees = best([LightGBMRanker(n_trees=n, max_leaves=4, n_threads=1) for n in (50, 150)])
+    assert trees > linear + 0.05
+    assert curves - linear >= 0.6 * (trees - linear)
