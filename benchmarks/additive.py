@@ -1,6 +1,6 @@
 """From how many queries on curves pay, and where trees win: NDCG@10 of lines, curves and LightGBM on shaped data.
 
-python benchmarks/additive.py                      # every table of docs/additive.md, about half an hour on one core
+python benchmarks/additive.py                      # the learning curves; docs/additive.md has a part of them
 python benchmarks/additive.py --queries 100 400 --products 0 --seeds 1
 python benchmarks/additive.py --mslr ~/letor       # the MSLR sample: 97 queries, dealt into five folds
 

@@ -87,8 +87,8 @@ class AdditiveRanker(RankSVM):
     their ranks: units make no difference. The minimum is exact and certified as RankSVM's is, on features that are
     coded in 32 bits.
 
-    Shapes need data: below a few hundred queries lines are mostly as good. So `smoothing="auto"` keeps shapes only
-    where held-out queries say so: of 0.1, 1, 10, 100 and lines it takes the plainest that is within one standard error
+    Where features bend little and queries are few, lines are as good. So `smoothing="auto"` keeps shapes only where
+    held-out queries say so: of 0.1, 1, 10, 100 and lines it takes the plainest that is within one standard error
     of the best, by `measure` on the last set of `eval_set` or, without one, by `cv` folds of whole queries.
 
     Parameters
