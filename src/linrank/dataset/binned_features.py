@@ -47,6 +47,11 @@ class BinnedFeatures:
         return int(self.at_knots.shape[0])
 
     @property
+    def values(self) -> NDArray[np.uint32]:
+        """What is held of the rows, as for every kind of features."""
+        return self.codes
+
+    @property
     def n_bytes(self) -> int:
         return int(self.codes.nbytes)
 
