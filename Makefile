@@ -40,7 +40,10 @@ test-package: $(VENV)/.versions  ## wheel and sdist without extras: the README's
 	$(BIN)/python -m pytest -q tests/versions/test_package.py
 
 # Kernels are measured as plain Python, all else as it is used. Lines that only machines without something run count too.
+# The file's place is absolute, since commands that tests start are elsewhere.
+coverage: export COVERAGE_FILE = $(CURDIR)/.cache/coverage/data
 coverage: $(VENV)/.dev  ## lines and branches that tests reach; an error below 95 %
+	mkdir -p .cache/coverage
 	$(BIN)/python -m coverage erase
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m kernels
 	$(BIN)/python -m coverage run -m pytest -q $(TESTS)

@@ -31,6 +31,11 @@ class WithConstant:
     def n_bytes(self) -> int:
         return self.features.n_bytes
 
+    @property
+    def values(self) -> NDArray[Any]:
+        """Those that are stored."""
+        return self.features.values
+
     def rows(self, start: int, stop: int) -> WithConstant:
         return WithConstant(self.features.rows(start, stop))
 

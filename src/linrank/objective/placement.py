@@ -232,7 +232,8 @@ class PlacedData:
     @cached_property
     def _maps(self) -> Maps:
         in_memory = (shard for shard in self.shards if isinstance(shard, ShardInMemory))
-        return Maps(placed.block.features.values for shard in in_memory for placed in shard)
+        # Features that have no values of their own, as those that are codes, are copies in memory.
+        return Maps(getattr(placed.block.features, "values", None) for shard in in_memory for placed in shard)
 
     @cached_property
     def _compared(self) -> dict[bool, PlacedData]:
