@@ -13,6 +13,7 @@ are dealt into five parts, in each fold three to train on, one to choose C on, o
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,7 @@ import numpy as np
 from letor import is_here, parts
 from made_data import mslr_drawn_again
 
-from linrank import LambdaRank, RankingDataset, RankSVM, RankSVMCV, save_dataset, scan
+from linrank import LambdaRank, RankingDataset, RankSVM, RankSVMCV, make_ranking, save_dataset, scan
 from linrank.dataset.scaling import scaled
 from linrank.dataset.transform_choice import choose_transform
 from linrank.measures import NDCG
@@ -41,13 +42,13 @@ def cost(arguments):
             # By another process, whose memory is not this one's.
             path = str(Path(folder) / "data.linrank")
             subprocess.run([sys.executable, __file__, "write", path, str(arguments.documents)], check=True)
-            data = scan(path, memory=arguments.memory)
+            data = None
         else:
             data = mslr_drawn_again(arguments.documents, standardised=False)
         times = {way: [] for way in WAYS}
         for turn in range(arguments.turns + 1):
             for way in WAYS:
-                told = trained(data, way, arguments.C)
+                told = in_another_process(path, way, arguments) if arguments.scan else trained(data, way, arguments.C)
                 if turn:
                     times[way].append(told[:-1])
                     print(way, *(f"{number:.2f}" for number in told[:-1]), told[-1], flush=True)
@@ -60,6 +61,19 @@ def cost(arguments):
             statistics.median(a[0] / a[3] / (b[0] / b[3]) for a, b in zip(times[way], times["standard"], strict=True))
         ]
         print(f"{way:<12}", *(f"{ratio:.2f}" for ratio in ratios), f"  a pass {passes[0]:.2f}")
+
+
+def in_another_process(path, way, arguments):
+    """Of a training from a file: what one holds is not there when the next begins."""
+    words = [sys.executable, __file__, "once", path, way, str(arguments.C), arguments.memory]
+    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
+def once(arguments):
+    # What is loaded and compiled is so before.
+    small, _ = make_ranking(20, 50, 136, dtype="float32")
+    trained(small, arguments.way, 1e-4)
+    print(json.dumps(trained(scan(arguments.file, memory=arguments.memory), arguments.way, arguments.C)))
 
 
 def write(arguments):
@@ -138,12 +152,16 @@ def main():
     costs.add_argument("--turns", type=int, default=3)
     costs.add_argument("-C", type=float, default=1e-4)
     costs.add_argument("--scan", action="store_true")
-    costs.add_argument("--memory", default="500MB")
+    costs.add_argument("--memory", default="450MB")
     costs.set_defaults(run=cost)
     writes = verbs.add_parser("write")
     writes.add_argument("file")
     writes.add_argument("documents", type=int)
     writes.set_defaults(run=write)
+    onces = verbs.add_parser("once")
+    for name, kind in (("file", str), ("way", str), ("C", float), ("memory", str)):
+        onces.add_argument(name, type=kind)
+    onces.set_defaults(run=once)
     qualities = verbs.add_parser("quality")
     qualities.add_argument("--data", nargs="*")
     qualities.add_argument("--seeds", type=int, default=4)

@@ -42,7 +42,7 @@ class SignedLog:
 
     def at(self, x: Any, feature: int) -> Vector:
         """f_j of some values."""
-        logged = signed_log(np.asarray(x, dtype=np.float64), self.unit[feature])
+        logged = signed_log(np.array(x, dtype=np.float64, ndmin=1), self.unit[feature]).reshape(np.shape(x))
         scaled: Vector = (logged - self.shift[feature]) / self.scale[feature]
         return scaled
 
@@ -95,8 +95,10 @@ class SignedLog:
 
 def signed_log(values: Vector, unit: Any) -> Vector:
     """sign(x) ln(1 + |x| / unit)."""
+    sizes: Vector = np.abs(values)
     with np.errstate(over="ignore"):
-        # What is too far from 0 to be divided by its unit has a logarithm nevertheless.
-        sizes = np.minimum(np.abs(values) / unit, np.finfo(np.float64).max)
-    sizes = np.where(np.isnan(values), np.nan, sizes)
-    return np.copysign(np.log1p(sizes), values)
+        sizes /= unit
+    # What is too far from 0 to be divided by its unit has a logarithm nevertheless; NaN stays.
+    np.minimum(sizes, np.finfo(np.float64).max, out=sizes)
+    np.log1p(sizes, out=sizes)
+    return np.copysign(sizes, values, out=sizes)

@@ -66,7 +66,8 @@ class Logarithm:
 
     def at(self, x: Any) -> Any:
         """F of some values, in their own precision."""
-        return (signed_log(np.asarray(x, dtype=np.float64), self.unit) - self.shift) / self.scale
+        logged = signed_log(np.array(x, dtype=np.float64, ndmin=1), self.unit).reshape(np.shape(x))
+        return (logged - self.shift) / self.scale
 
     def rounded(self) -> Logarithm:
         """The same with numbers of float32."""
