@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from linrank.arrays import Offsets, Vector
 from linrank.cached import cached_property
 from linrank.fusing.pair_kernels import add_pair_sums, order_by_label, take_scaled
 from linrank.threads import number_of_threads
+
+Result = TypeVar("Result")
 
 # Rows that one thread goes through at a time; the sums are added in this order for any number of threads.
 _ROWS_AT_A_TIME = 1 << 15
@@ -25,16 +27,15 @@ _MOST_STEPS = 100
 _TOLERANCE = 1e-10
 
 
-def in_threads(task: Callable[[int, int], Any], n_rows: int) -> None:
-    """Do a task on ranges of rows that do not touch each other."""
-    step = max(1, _ROWS_AT_A_TIME * _RANGES_WITHOUT_THREADS)
-    ranges = [(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
+def over_queries(task: Callable[[int, int], Result], starts: Offsets) -> list[Result]:
+    """What a task gives for each range of queries; the ranges do not depend on the threads, nor does their order."""
+    step = _ROWS_AT_A_TIME * _RANGES_WITHOUT_THREADS
+    cuts = np.searchsorted(starts, np.arange(0, starts[-1], step))
+    ranges = list(pairwise(np.unique(np.concatenate(([0], cuts, [len(starts) - 1]))).tolist()))
     if len(ranges) < 2:
-        for bounds in ranges:
-            task(*bounds)
-        return
+        return [task(*bounds) for bounds in ranges]
     with ThreadPoolExecutor(min(number_of_threads(None), len(ranges))) as pool:
-        list(pool.map(lambda bounds: task(*bounds), ranges))
+        return list(pool.map(lambda bounds: task(*bounds), ranges))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +69,18 @@ class LabelledRows:
     def of(cls, features: NDArray[Any], labels: Vector, starts: Offsets, scales: Vector | None = None) -> LabelledRows:
         """From rows, each query's together; columns are multiplied by their scales."""
         order, lower = np.empty(len(labels), dtype=np.int64), np.empty(len(labels), dtype=np.int64)
-        order_by_label(labels, starts, order, lower)
+        whole = np.ones(features.shape[1]) if scales is None else scales
+        taken = np.empty((len(labels), features.shape[1]), dtype=features.dtype)
+
+        def arrange(first: int, last: int) -> None:
+            rows = slice(int(starts[first]), int(starts[last]))
+            order_by_label(labels, starts[first : last + 1], order, lower)
+            take_scaled(features, order[rows], whole, taken[rows])
+
+        over_queries(arrange, starts)
         below = np.append(0, np.cumsum(lower))[starts]
         sizes = np.diff(starts)
         pairs = (starts[1:] * sizes - np.diff(below)).astype(np.float64)
-        taken = np.empty((len(labels), features.shape[1]), dtype=features.dtype)
-        whole = np.ones(features.shape[1]) if scales is None else scales
-        in_threads(lambda first, last: take_scaled(features, order[first:last], whole, taken[first:last]), len(order))
         return cls(taken, starts, lower, order, pairs)
 
     def even_weights(self) -> Vector:

@@ -18,7 +18,7 @@ from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import FusionEngine
 from linrank.fusing.fusers import Fuser
 from linrank.fusing.pair_kernels import add_squares_within
-from linrank.fusing.pairwise import LabelledRows
+from linrank.fusing.pairwise import LabelledRows, over_queries
 from linrank.measures import Judgements, Measure, evaluate
 
 # To start threads takes as long as to sort so many.
@@ -114,10 +114,15 @@ class FusionProblem:
     @cached_property
     def spreads(self) -> Vector:
         """Of each column, its standard deviation about the queries' means; 1 for a constant."""
-        sums = np.zeros(self.matrix.shape[1])
-        means = np.empty_like(sums)
-        add_squares_within(self.matrix, self.candidates.starts, means, sums)
-        made = np.sqrt(sums / max(1, self.candidates.n_rows))
+        starts, matrix = self.candidates.starts, self.matrix
+
+        def squares(first: int, last: int) -> Vector:
+            sums = np.zeros(matrix.shape[1])
+            add_squares_within(matrix, starts[first : last + 1], np.empty_like(sums), sums)
+            return sums
+
+        # Added in the order of the queries, for any number of threads.
+        made: Vector = np.sqrt(np.sum(over_queries(squares, starts), axis=0) / max(1, self.candidates.n_rows))
         made[made == 0.0] = 1.0
         return made
 
