@@ -237,3 +237,19 @@ def test_what_is_refused_says_why_for_every_engine_that_is():
     for name in REFUSED:
         with pytest.raises(LinrankError, match=f"no weights for '{name}'"):
             fuse(runs, qrels, name)
+
+
+@pytest.mark.parametrize("settings", [{}, {"normaliser": "none"}], ids=str)
+def test_sqlite_fuses_as_it_is_told(settings):
+    import sqlite3
+
+    found = {"bm25": {"a": 12.5, "b": 7.25, "c": 7.25}, "dense": {"c": 0.75, "a": 0.5, "e": 0.25}, "title": {"f": 3.0}}
+    fusion = fuse(*made(n_queries=12), "sql", method="equal", **QUICK, **settings)
+    with sqlite3.connect(":memory:") as connection:
+        for leg, its in found.items():
+            connection.execute(f'CREATE TABLE "{leg}_hits" (id TEXT, score REAL)')
+            connection.executemany(f'INSERT INTO "{leg}_hits" VALUES (?, ?)', its.items())
+        theirs = connection.execute(fusion.configuration.content).fetchall()
+    ours = fusion.rank({leg: {"q": its} for leg, its in found.items()})["q"]
+    assert [document for document, _ in theirs] == list(ours)
+    assert [score for _, score in theirs] == pytest.approx(list(ours.values()), rel=1e-12)

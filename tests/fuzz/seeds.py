@@ -143,6 +143,21 @@ def runs() -> list[bytes]:
     return [plain, gzip.compress(plain, mtime=0)]
 
 
+def hits() -> list[bytes]:
+    return [
+        b"query,document,leg,score\nq1,d1,bm25,2.5\nq1,d2,dense,-1e-3\nq2,d1,bm25,7\n",
+        b'Qid,Docid,Run,Score\r\n1,"a,b",x,1\r\n\r\n2,c,x,0.5\r\n',
+    ]
+
+
+def responses() -> list[bytes]:
+    elastic = b'{"qid": "q1", "response": {"hits": {"hits": [{"_id": "a", "_score": 2.5}, {"_id": "b", "_score": 1}]}}}'
+    return [
+        elastic + b'\n{"query": 2, "response": {"hits": {"hits": []}}}\n',
+        b'{"qid": 7, "result": {"points": [{"id": 3, "score": 0.25}]}}\n',
+    ]
+
+
 def scores() -> list[bytes]:
     return [b"1.0\n-2.5e-3\ninf\n", b"0\r\n1"]
 

@@ -25,6 +25,8 @@ from linrank.dataset.storage import open_dataset, verify_dataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.executors.local import Threads
 from linrank.executors.round_log import RoundLog
+from linrank.fusing.legs import read_legs
+from linrank.fusing.responses import read_responses
 from linrank.importing.registry import FORMS
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -245,6 +247,8 @@ TARGETS = {
     "judgments-json": Target(read_judgments, seeds.judgments_json, "judged.json", is_json=True),
     "qrels": Target(read_qrels, seeds.qrels),
     "run": Target(read_run, seeds.runs),
+    "hits": Target(read_legs, seeds.hits, "hits.csv"),
+    "responses": Target(read_responses, seeds.responses, "responses.jsonl", is_json=True),
     "scores": Target(read_scores, seeds.scores),
     "csv": Target(use_table, seeds.csv_tables, "file.csv"),
     "parquet": Target(use_table, seeds.parquet_tables, "file.parquet"),

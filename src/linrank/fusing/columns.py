@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,8 +107,11 @@ def _of_file(path: str) -> Columns:
         return Columns(path, {name: table[name].to_numpy() for name in table.column_names})
     if ending not in _CSV:
         raise LinrankError(f"{path}: is no table that is known by its ending. Name it .csv, .tsv or .parquet.")
-    rows = csv.reader(read_text(path, "a table").splitlines(), delimiter=_CSV[ending])
-    head = next(rows, None)
+    text = io.StringIO(read_text(path, "a table"), newline="")
+    try:
+        head, *rows = list(csv.reader(text, delimiter=_CSV[ending])) or [[]]
+    except csv.Error as error:
+        raise DataFormatError(path, None, f"is no CSV ({error}). Write it as CSV again.") from None
     if not head or len({name.strip() for name in head}) < len(head):
         raise DataFormatError(path, 1, "the first line has the names of the columns, each once. Add it.")
     columns: list[list[str]] = [[] for _ in head]
