@@ -27,4 +27,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "pairs = _LogisticPairs.of(scores, block, np.empty(0), np.empty(0))",
         "0  ->  1",
     ): "of pairs that all weigh alike the second table is not read",
+    (
+        "measures/measure_kernels.py",
+        "while i < stop and i - start < cutoff:",
+        "i - start < cutoff  ->  i - start <= cutoff",
+    ): "at the cutoff the depth of a group is 0, and nothing is added",
 }
