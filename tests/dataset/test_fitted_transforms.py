@@ -207,7 +207,7 @@ def test_whatever_the_numbers_a_transform_is_finite_and_keeps_their_order(featur
     shaped = fitted.apply(features)[:, 0]
     assert np.isfinite(shaped).all()
     order = np.argsort(features[:, 0], kind="stable")
-    assert (np.diff(shaped[order]) >= 0).all()
+    assert (np.diff(shaped[order]) >= -1e-12).all()
 
 
 def test_what_cannot_be_fitted_is_refused():
@@ -221,7 +221,7 @@ def test_what_cannot_be_fitted_is_refused():
     with pytest.raises(LinrankError, match="knots=1"):
         fit_transform("rank-gauss", dataset_of(features), knots=1)
     with pytest.raises(LinrankError, match="positive unit"):
-        SignedLog(np.array([0.0]), np.zeros(1), np.ones(1))
+        SignedLog(np.array([0.0]), np.ones(1))
 
 
 @pytest.mark.parametrize("name", ["gauss", "signed-log:3", "rank-gauss:", "rank-gauss:1", "rank-gauss:x"])

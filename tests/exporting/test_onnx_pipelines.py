@@ -9,10 +9,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import linrank
-from linrank import LinrankError, RankSVM, RankSVMCV, make_ranking
+from linrank import AdditiveRanker, LinrankError, RankSVM, RankSVMCV, make_ranking
 from linrank.estimators.catalogue import METHODS
 
-LINEAR = sorted({method.class_name for method in METHODS.values() if method.linear} | {"PairwiseRidgeCV", "RankSVMCV"})
+LINEAR = sorted(
+    {method.class_name for method in METHODS.values() if method.linear and not method.load()().shapes_features}
+    | {"PairwiseRidgeCV", "RankSVMCV"}
+)
 # Enough for weights that are not 0.
 SETTINGS = {"RankSVMCV": {"Cs": [0.01, 1.0], "cv": 2}, "FacRankSVM": {"max_iter": 5}, "RegRankSVM": {"max_iter": 5}}
 
@@ -52,6 +55,12 @@ def test_a_pipeline_scores_as_it_does_here(name, data, onnx_scores):
     assert scores.shape == (len(X), 1)
     assert scores.dtype == np.float32
     np.testing.assert_allclose(scores[:, 0], expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_ranker_with_a_transform_of_its_own_is_refused_with_the_remedy(data, onnx_scores):
+    ranker = AdditiveRanker(0.01, smoothing=1.0).fit(data)
+    with pytest.raises(LinrankError, match="AdditiveRanker has transforms.*Export it alone"):
+        onnx_scores(ranker, data.features)
 
 
 def test_float64_stays_float64(data, onnx_scores):

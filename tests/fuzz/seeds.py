@@ -84,7 +84,7 @@ def models() -> list[bytes]:
         LinearModel(np.array([0.25, -1e-7]), names, trained_at="2026-11-16T11:40:00Z", missing="query_min"),
         LinearModel(np.array([2.0, 0.0]), names, scaling, "ranksvm", "f", {"C": 1.0}, {"pairs": 3}, "sha256:0"),
         LinearModel(np.ones(2), names, FeatureShapes.of("rank-gauss", [([0.0, 2.5], [-1.0, 1.0]), ([3.0], [0.0])])),
-        LinearModel(np.ones(2), names, SignedLog(np.array([1.0, 0.5]), np.zeros(2), np.array([2.0, 1.0]))),
+        LinearModel(np.ones(2), names, SignedLog(np.array([1.0, 0.5]), np.array([2.0, 1.0]))),
     ]
     return [_saved(model.save, "x") for model in made]
 

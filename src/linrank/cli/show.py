@@ -136,7 +136,7 @@ def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
 def _curve_in_words(curve: Mapping[str, Any]) -> tuple[str, str, str]:
     """A curve in a few characters, and where it begins and ends."""
     if "unit" in curve:
-        return f"(±ln(1 + |x| / {curve['unit']:.4g}) - {curve['shift']:.4g}) / {curve['scale']:.4g}", "", ""
+        return f"±ln(1 + |x| / {curve['unit']:.4g}) / {curve['scale']:.4g}", "", ""
     return _sparkline(curve["values"]), f"{curve['knots'][0]:.4g}", f"{curve['knots'][-1]:.4g}"
 
 

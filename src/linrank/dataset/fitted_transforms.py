@@ -98,7 +98,6 @@ def _side_by_side(parts: list[Any]) -> Transform:
     if isinstance(parts[0], SignedLog):
         return SignedLog(
             np.concatenate([part.unit for part in parts]),
-            np.concatenate([part.shift for part in parts]),
             np.concatenate([part.scale for part in parts]),
         )
     return FeatureShapes.of(parts[0].kind, [curve for part in parts for curve in part.curves()])
@@ -122,7 +121,7 @@ def _rank_gauss(values: ColumnValues, most: int) -> FeatureShapes:
 def _signed_log(values: ColumnValues) -> SignedLog:
     unit = np.empty(values.n_columns)
     _median_sizes(values.values, values.counts, values.starts, unit)
-    return SignedLog(unit, np.zeros_like(unit), np.ones_like(unit))
+    return SignedLog(unit, np.ones_like(unit))
 
 
 def _scaled(transform: Transform, values: ColumnValues, scaling: str) -> Transform:

@@ -21,7 +21,7 @@ def scaling_record(scaling: Scaling | None) -> dict[str, Any] | None:
     if isinstance(scaling, ColumnScaling):
         return {"kind": scaling.kind, "shift": scaling.shift, "scale": scaling.scale}
     if isinstance(scaling, SignedLog):
-        return {"kind": scaling.kind, "unit": scaling.unit, "shift": scaling.shift, "scale": scaling.scale}
+        return {"kind": scaling.kind, "unit": scaling.unit, "scale": scaling.scale}
     if isinstance(scaling, FeatureShapes):
         sizes = np.diff(scaling.starts).tolist()
         return {"kind": scaling.kind, "sizes": sizes, "knots": scaling.knots, "values": scaling.values}
@@ -37,13 +37,16 @@ def scaling_of_record(record: dict[str, Any] | None, n_features: int) -> Scaling
         return QueryScaling()
     if kind in get_args(ShapeKind):
         return _shapes(kind, record, n_features)
-    if kind not in ("standard", "min-max", "max-abs", "signed-log"):
+    if kind == "signed-log":
+        logarithm = SignedLog(numbers_of(record.get("unit")), numbers_of(record.get("scale")))
+        if logarithm.n_features != n_features:
+            raise LinrankError("the logarithms need one unit and one scale a feature.")
+        return logarithm
+    if kind not in ("standard", "min-max", "max-abs"):
         raise LinrankError(f"unknown scaling {kind!r}.")
     shift, scale = numbers_of(record.get("shift")), numbers_of(record.get("scale"))
     if len(shift) != n_features or len(scale) != n_features or not (scale > 0).all():
         raise LinrankError("the scaling needs one shift and one positive scale a feature.")
-    if kind == "signed-log":
-        return SignedLog(numbers_of(record.get("unit")), shift, scale)
     return ColumnScaling(kind, shift, scale)
 
 

@@ -19,22 +19,17 @@ _NUMBERS_AT_A_TIME = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class SignedLog:
-    """logged = (sign(x) ln(1 + |x| / unit) - shift) / scale, one of each a column.
-
-    A ranking depends on differences within a query only, so sparse features are not shifted: zeros stay zeros, and
-    every order stays the same.
-    """
+    """logged = sign(x) ln(1 + |x| / unit) / scale, one unit and one scale a column: zeros stay zeros."""
 
     unit: Vector
-    shift: Vector
     scale: Vector
     kind: Literal["signed-log"] = "signed-log"
 
     def __post_init__(self) -> None:
-        sizes = {self.unit.shape, self.shift.shape, self.scale.shape}
-        positive = all(bool((numbers > 0).all()) for numbers in (self.unit, self.scale))
-        if len(sizes) != 1 or not positive or not np.isfinite([self.unit, self.shift, self.scale]).all():
-            raise LinrankError("a signed logarithm needs a positive unit, a shift and a positive scale a feature.")
+        numbers = (self.unit, self.scale)
+        usable = all(bool((np.isfinite(these) & (these > 0)).all()) for these in numbers)
+        if self.unit.shape != self.scale.shape or not usable:
+            raise LinrankError("a signed logarithm needs a positive unit and a positive scale a feature.")
 
     @property
     def n_features(self) -> int:
@@ -43,7 +38,7 @@ class SignedLog:
     def at(self, x: Any, feature: int) -> Vector:
         """f_j of some values."""
         logged = signed_log(np.array(x, dtype=np.float64, ndmin=1), self.unit[feature]).reshape(np.shape(x))
-        scaled: Vector = (logged - self.shift[feature]) / self.scale[feature]
+        scaled: Vector = logged / self.scale[feature]
         return scaled
 
     def apply(self, X: Any, queries: Queries | None = None, n_threads: int | None = 1) -> Any:  # noqa: ARG002
@@ -63,7 +58,6 @@ class SignedLog:
 
         def some(first: int) -> None:
             logged = signed_log(rows[first : first + step].astype(np.float64), self.unit)
-            logged -= self.shift
             logged /= self.scale
             made[first : first + step] = logged
 
@@ -73,7 +67,7 @@ class SignedLog:
 
     def shown(self, feature: int) -> dict[str, Any]:
         """The logarithm of a feature as plain numbers."""
-        return {name: float(getattr(self, name)[feature]) for name in ("unit", "shift", "scale")}
+        return {name: float(getattr(self, name)[feature]) for name in ("unit", "scale")}
 
     def fold(self, weights: Vector) -> Vector:
         raise LinrankError(

@@ -54,10 +54,9 @@ class Piecewise:
 
 @dataclass(frozen=True)
 class Logarithm:
-    """f(x) = (sign(x) ln(1 + |x| / unit) - shift) / scale."""
+    """f(x) = sign(x) ln(1 + |x| / unit) / scale."""
 
     unit: float
-    shift: float
     scale: float
 
     @property
@@ -67,7 +66,7 @@ class Logarithm:
     def at(self, x: Any) -> Any:
         """F of some values, in their own precision."""
         logged = signed_log(np.array(x, dtype=np.float64, ndmin=1), self.unit).reshape(np.shape(x))
-        return (logged - self.shift) / self.scale
+        return logged / self.scale
 
     def rounded(self) -> Logarithm:
         """The same with numbers of float32."""
@@ -75,10 +74,10 @@ class Logarithm:
 
     def said(self, x: str) -> str:
         """In words, for who computes it before."""
-        return f"f({x}) = (sign({x}) * ln(1 + abs({x}) / {self.unit!r}) - {self.shift!r}) / {self.scale!r}"
+        return f"f({x}) = sign({x}) * ln(1 + abs({x}) / {self.unit!r}) / {self.scale!r}"
 
     def record(self) -> dict[str, Any]:
-        return {"unit": self.unit, "shift": self.shift, "scale": self.scale}
+        return {"unit": self.unit, "scale": self.scale}
 
 
 Curve: TypeAlias = Piecewise | Logarithm
@@ -117,7 +116,7 @@ class Words:
             unit = self.number(curve.unit)
             below, above = f"-{self.ln(f'1.0 - {x} / {unit}')}", self.ln(f"1.0 + {x} / {unit}")
             logged = self.choose(x, self.number(0.0), f"({below})", above)
-            return f"(({logged} - {self.number(curve.shift)}) / {self.number(curve.scale)})"
+            return f"({logged} / {self.number(curve.scale)})"
         lines = [
             f"({self.number(value)} + ({x} - {self.number(knot)}) * {self.number(slope)})"
             for value, knot, slope in zip(curve.values, curve.knots, curve.slopes, strict=False)

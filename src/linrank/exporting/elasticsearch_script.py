@@ -54,8 +54,7 @@ _PAINLESS_KNOTS = (
     "x = curve.values[k] + (x - curve.knots[k]) * slope; } "
 )
 _PAINLESS_LOGARITHM = (
-    "double logged = Math.log1p(Math.abs(x) / curve.unit); "
-    "x = ((x < 0 ? -logged : logged) - curve.shift) / curve.scale; "
+    "double logged = Math.log1p(Math.abs(x) / curve.unit); x = (x < 0 ? -logged : logged) / curve.scale; "
 )
 
 

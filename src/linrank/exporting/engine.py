@@ -141,7 +141,7 @@ def solr_function(curve: Logarithm, field: str) -> str:
     """A signed logarithm as a function query of Solr's, for a SolrFeature."""
     logged = f"ln(sum(1,div(abs({field}),{curve.unit!r})))"
     signed = f"if(lt({field},0),product(-1,{logged}),{logged})"
-    return f"{{!func}}div(sub({signed},{curve.shift!r}),{curve.scale!r})"
+    return f"{{!func}}div({signed},{curve.scale!r})"
 
 
 def unusable_name(title: str, name: str, problem: str) -> LinrankError:

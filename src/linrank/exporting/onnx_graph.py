@@ -87,11 +87,9 @@ def _curves(ranking: WeightedSum) -> tuple[list[tuple[str, list[str], str]], dic
             ("Log", ["from_one"], "logs"),
             ("Sign", ["features"], "signs"),
             ("Mul", ["signs", "logs"], "signed"),
-            ("Sub", ["signed", "shift_of_logs"], "centred"),
-            ("Div", ["centred", "scale"], "curved"),
+            ("Div", ["signed", "scale"], "curved"),
         ]
-        shift = numbers.pop("shift")
-        return operations, {**numbers, "shift_of_logs": shift, "one": np.array(1.0, dtype="<f4")}
+        return operations, {**numbers, "one": np.array(1.0, dtype="<f4")}
     # value_0 + sum over segments of slope_k (x, kept within the segment, - knot_k), as many segments for all features.
     n_segments = max(1, *(len(curve.knots) - 1 for curve in curves if isinstance(curve, Piecewise)))
     starts, ends, slopes = (np.zeros((len(curves), n_segments), dtype="<f4") for _ in range(3))

@@ -59,15 +59,15 @@ def curve(name, value):
 _LOGARITHM = '''
 from math import copysign, log1p
 
-# What each feature goes through before its weight: (sign(x) ln(1 + |x| / unit) - shift) / scale, by these three.
+# What each feature goes through before its weight: sign(x) ln(1 + |x| / unit) / scale, by these two.
 CURVES = {{
 {curves}}}
 
 
 def curve(name, value):
     """What the logarithm of a feature makes of its value."""
-    unit, shift, scale = CURVES[name]
-    return (copysign(log1p(abs(value) / unit), value) - shift) / scale
+    unit, scale = CURVES[name]
+    return copysign(log1p(abs(value) / unit), value) / scale
 
 '''
 

@@ -31,7 +31,7 @@ def _curve(curve: Curve, x: str) -> dict[str, Any]:
         # Of what is above 0 and of what is below: there is no sign.
         above, below = ({"max": [side, 0.0]} for side in (x, {"neg": x}))
         logs = [{"ln": {"sum": [1.0, {"div": {"left": side, "right": curve.unit}}]}} for side in (above, below)]
-        logged = {"sum": [logs[0], {"neg": logs[1]}, -curve.shift]}
+        logged = {"sum": [logs[0], {"neg": logs[1]}]}
         return {"div": {"left": logged, "right": curve.scale}}
     terms: list[Any] = [float(curve.values[0])]
     for k, slope in enumerate(curve.slopes.tolist()):
