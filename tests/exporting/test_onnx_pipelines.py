@@ -59,7 +59,7 @@ def test_a_pipeline_scores_as_it_does_here(name, data, onnx_scores):
 
 def test_a_ranker_with_a_transform_of_its_own_is_refused_with_the_remedy(data, onnx_scores):
     ranker = AdditiveRanker(0.01, smoothing=1.0).fit(data)
-    with pytest.raises(LinrankError, match="AdditiveRanker has transforms.*Export it alone"):
+    with pytest.raises(LinrankError, match=r"AdditiveRanker has transforms.*Export it alone"):
         onnx_scores(ranker, data.features)
 
 
