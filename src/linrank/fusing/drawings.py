@@ -24,10 +24,10 @@ def interval_bar(value: float, interval: tuple[float, float], low: float, high: 
     )
 
 
-def weight_bar(weight: float, low: float, high: float, largest: float) -> str:
-    """A bar from 0 with a whisker, on a scale that has the sign of what is there."""
-    least = min(0.0, low, weight)
-    span = (max(0.0, high, weight, largest if least >= 0.0 else 0.0) - least) or 1.0
+def weight_bar(weight: float, low: float, high: float, ends: tuple[float, float]) -> str:
+    """A bar from 0 with a whisker, on a scale that all bars have."""
+    least = min(0.0, ends[0])
+    span = (max(0.0, ends[1]) - least) or 1.0
 
     def at(number: float) -> float:
         return round(4 + (number - least) / span * (_WIDTH - 8), 2)

@@ -208,15 +208,16 @@ class Search:
     says: str = "weights of the highest measure, by search from the grid's best"
     learns: bool = True
 
-    def learn(self, problem: FusionProblem, counts: Vector, *, like: Fuser | None = None) -> Fuser:
-        start = like if like is not None else self.grid.learn(problem, counts)
+    def learn(self, problem: FusionProblem, counts: Vector, *, like: Fuser | None = None) -> Fuser:  # noqa: ARG002
+        # From the grid every time: to start from what was found before would make weights look surer than they are.
+        start = self.grid.learn(problem, counts)
         assert isinstance(start, WeightedLegs)
         units = np.where(problem.equal_weights > 0.0, problem.equal_weights, 1.0 / problem.spreads)
         point = np.array(start.weights) / units
         point /= np.abs(point).sum()
         best, value = start, mean(problem.per_query(start), counts)
         lowest = 0.0 if problem.engine.limits.non_negative else -np.inf
-        for step in (0.05, 0.02, 0.01) if like is None else (0.02,):
+        for step in (0.05, 0.02, 0.01):
             moved = True
             while moved:
                 moved = False
