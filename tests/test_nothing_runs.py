@@ -43,6 +43,7 @@ ATTRIBUTES = {
     "estimators/settings.py",  # the fields that a class declares
     "estimators/tree_rankers.py",  # the fields that a class declares
     "estimators/conventions.py",  # the settings that a class declares
+    "dataset/column_values.py",  # two words, in a loop
     "executors/pieces.py",  # two words, in a loop
     "kernel_cache.py",  # names of numba's settings, in a loop
     "cli/methods.py",  # options of the parser

@@ -17,10 +17,15 @@ from linrank.estimators.catalogue import METHODS
 
 # Few trees, steps and rounds: what is checked does not depend on how many.
 SHORT = {"n_trees": 10, "steps": 2000, "min_leaf": 1}
-SHORTER = {"GDM": {"max_iter": 200}, "LambdaRank": {"max_iter": 50}}
+SHORTER = {
+    "BestLinear": {"Cs": [0.01, 1.0], "weightings": ["pairs", "ndcg"], "cv": 2},
+    "GDM": {"max_iter": 200},
+    "LambdaRank": {"max_iter": 50},
+}
 
 WEIGHTS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 FORBIDDEN = {
+    "BestLinear": dict.fromkeys(WEIGHTS, "features are scaled by all documents, whatever they weigh"),
     "GradientBoostedTrees": dict.fromkeys(WEIGHTS, "scikit-learn's bins and leaves count rows, whatever they weigh"),
     "RandomForest": dict.fromkeys(WEIGHTS, "documents are drawn at random, whatever they weigh"),
     "SampledPairSGD": dict.fromkeys(

@@ -73,7 +73,7 @@ def test_what_is_expected_is_measured_on_queries_that_chose_nothing(skewed_data)
     values = []
     for fold in range(3):
         of_folds = np.concatenate([np.full((part == k).sum(), k) for k in range(3)])
-        rows = [row for tried in best.tried_ for row in tried.ranker.measures_]
+        rows = [row for tried in best.tried_ for row in tried.measures]
         highest = max(rows, key=lambda row: np.nansum(row[of_folds != fold]))
         values += list(highest[of_folds == fold])
     assert best.expected_ == pytest.approx(np.nanmean(values))
@@ -107,7 +107,7 @@ def test_its_model_scores_as_it_does_and_knows_its_recipe(skewed_data, tmp_path)
     model = LinearModel.load(tmp_path / "best.json")
     np.testing.assert_allclose(model.predict(skewed_data), best.predict(skewed_data), rtol=1e-9, atol=1e-12)
     assert model.parameters["transform"] == best.recipe_.transform
-    assert model.parameters["C"] == best.best_.C_
+    assert model.parameters["C"] == best.C_
     assert model.method == "best"
 
 

@@ -82,7 +82,12 @@ def test_data_without_such_columns_is_not_touched():
 COMPARING = [
     name
     for name, method in METHODS.items()
-    if method.linear and method.is_installed and not issubclass(method.load(), LinearSVRRanker) and "trees" not in name
+    if method.linear
+    and method.is_installed
+    and not issubclass(method.load(), LinearSVRRanker)
+    and "trees" not in name
+    # What a curve makes of a value goes by the values of all queries.
+    and not method.load()().shapes_features
 ]
 
 

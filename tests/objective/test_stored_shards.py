@@ -61,7 +61,7 @@ def as_far(X, sizes):
 def in_small_blocks(monkeypatch):
     """Several shards of several blocks, and a query that is spread, from little data."""
     monkeypatch.setattr(query_blocks, "BLOCK_BYTES", 5000)
-    monkeypatch.setattr(query_blocks.cut_into_blocks, "__defaults__", (5000,))
+    monkeypatch.setattr(query_blocks.cut_into_blocks, "__defaults__", (5000, None))
     monkeypatch.setattr(query_blocks.block_bounds, "__defaults__", (5000,))
     monkeypatch.setattr(placed_blocks, "LARGE_QUERY_BYTES", 20_000)
 

@@ -188,4 +188,4 @@ def _refuse(what: str, wrong: Any, starts: Offsets) -> None:
     places = np.flatnonzero(wrong)
     if len(places):
         number = int(np.searchsorted(starts, places[0], side="right"))
-        raise LinrankError(f"the curve of feature {number} {what}.")
+        raise LinrankError(f"the curve of feature {number} {what}. Give the feature in other units, and train again.")

@@ -67,7 +67,7 @@ class SignedLog:
 
     def shown(self, feature: int) -> dict[str, Any]:
         """The logarithm of a feature as plain numbers."""
-        return {name: float(getattr(self, name)[feature]) for name in ("unit", "scale")}
+        return {"unit": float(self.unit[feature]), "scale": float(self.scale[feature])}
 
     def fold(self, weights: Vector) -> Vector:
         raise LinrankError(

@@ -105,10 +105,12 @@ class AdditiveRanker(RankSVM):
     monotone : text or dict
         Which way curves go: "+" for all to rise and "-" to fall, or {feature: "+" or "-"} by name or number. Such a
         curve is smoothed by the sum over segments of (slope - least slope)^2 * length in the place of its bending.
-    cv, random_state : int
-        Folds, and their seed.
+    cv : int
+        Folds of whole queries, where there is no `eval_set`.
     one_se : bool
         False takes the smoothing with the best mean.
+    random_state : int
+        Seed of the folds.
     measure : str
         What smoothing is chosen by.
 

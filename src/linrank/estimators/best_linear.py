@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.dataset.applied_scaling import ColumnScaling
@@ -19,7 +20,7 @@ from linrank.dataset.scaling import fit_scaling, scaled
 from linrank.errors import LinrankError
 from linrank.estimators.conventions import ConvergenceWarning
 from linrank.estimators.declaring import with_settings
-from linrank.estimators.linear_ranker import NO_PAIRS, LinearRanker
+from linrank.estimators.linear_ranker import LinearRanker
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.rank_svm_cv import RankSVMCV
 from linrank.estimators.settings import check_choice, check_positive
@@ -57,26 +58,30 @@ class TriedRecipe:
     Attributes
     ----------
     recipe : Recipe
-    ranker : RankSVMCV
-        Trained on everything.
+    C : float
+        The one with the largest mean.
+    n_features : int
+        That have a weight, trained on everything.
     mean : float
         Of the measure over held-out queries.
     gain, error : float
         The mean of the differences from plain RankSVM over the same queries, and its standard error.
     seconds : float
+    measures : ndarray of shape (n_Cs, n_queries)
+        Of each held-out query for each C.
+    values : ndarray
+        For the C that was chosen, without queries that the measure skips.
     """
 
     recipe: Recipe
-    ranker: RankSVMCV
-    values: Vector = field(repr=False)
+    C: float
+    n_features: int
     mean: float
     gain: float
     error: float
     seconds: float
-
-    @property
-    def n_features(self) -> int:
-        return int(np.count_nonzero(self.ranker.coef_))
+    measures: NDArray[np.float64] = field(repr=False)
+    values: Vector = field(repr=False)
 
     def record(self) -> dict[str, Any]:
         """As a model remembers it."""
@@ -84,7 +89,7 @@ class TriedRecipe:
             "transform": self.recipe.transform,
             "weighting": self.recipe.weighting,
             "penalty": self.recipe.penalty,
-            "C": self.ranker.C_,
+            "C": self.C,
             "mean": self.mean,
             "gain": self.gain,
             "standard_error_of_gain": self.error,
@@ -94,7 +99,7 @@ class TriedRecipe:
 
     def __str__(self) -> str:
         gain = f"{self.gain:+.4f} ± {self.error:.4f}" if self.recipe != PLAIN else "what others must beat"
-        return f"{self.recipe!s:<24} C {self.ranker.C_:<10.4g} {self.mean:.4f}  {gain}  {self.seconds:.1f} s"
+        return f"{self.recipe!s:<24} C {self.C:<10.4g} {self.mean:.4f}  {gain}  {self.seconds:.1f} s"
 
 
 @with_settings
@@ -114,6 +119,7 @@ class BestLinear(LinearRanker):
     weightings : sequence of {"pairs", "queries", "ndcg"}
         How pairs may be weighed.
     penalties : sequence of {"l2", "l1"}
+        What weights may cost.
     Cs : sequence of float
         To choose from; 2^-18, 2^-16 ... 2^12 unless given.
     cv : int
@@ -129,9 +135,9 @@ class BestLinear(LinearRanker):
 
     Attributes
     ----------
-    best_ : RankSVMCV
-        The ranker chosen, whose attributes tell the rest.
     recipe_ : Recipe
+        The one chosen.
+    C_ : float
     tried_ : tuple of TriedRecipe
         What each bought, in the order tried.
     expected_ : float
@@ -170,11 +176,15 @@ class BestLinear(LinearRanker):
 
     @property
     def objective(self) -> str:
-        return self.best_.objective if hasattr(self, "best_") else super().objective
+        chosen = self.recipe_ if hasattr(self, "recipe_") else PLAIN
+        return self._ranker(chosen).objective
 
     def _check(self) -> None:
-        for name, known in (("transforms", TRANSFORMS), ("weightings", WEIGHTINGS), ("penalties", PENALTIES)):
-            given = getattr(self, name)
+        for name, given, known in (
+            ("transforms", self.transforms, TRANSFORMS),
+            ("weightings", self.weightings, WEIGHTINGS),
+            ("penalties", self.penalties, PENALTIES),
+        ):
             if isinstance(given, str) or not len(given):
                 raise LinrankError(f"{name}={given!r}; use a list of {', '.join(map(repr, known))}.")
             for one in given:
@@ -207,24 +217,24 @@ class BestLinear(LinearRanker):
         started = time.perf_counter()
         scaling = _standard(dataset)
         forms = {"standard": [scaled(data, scaling) for data in (dataset, *validation)]}
-        n_left_out = 0
+        n_left_out, rankers = 0, {}
         for recipe in self._recipes():
             if self.tried_ and self.max_seconds is not None and time.perf_counter() - started > self.max_seconds:
                 n_left_out += 1
                 continue
             train, *watched = forms.get(recipe.transform, [dataset, *validation])
-            tried = self._try(recipe, train, watched)
+            ranker, tried = self._try(recipe, train, watched)
+            rankers[recipe] = ranker
             self.tried_ = (*self.tried_, tried)
             if self.progress is not None:
                 self.progress(tried)
         chosen, why = self._choice()
-        self.best_, self.recipe_ = chosen.ranker, chosen.recipe
-        self.transform_ = scaling if chosen.recipe.transform == "standard" else chosen.ranker.transform_
+        ranker = rankers[chosen.recipe]
+        self.recipe_, self.C_ = chosen.recipe, chosen.C
+        self.transform_ = scaling if chosen.recipe.transform == "standard" else ranker.transform_
         self.expected_ = None if validation else self._expected(dataset)
-        self.remarks_ = self._remarks(why, n_left_out)
-        if not chosen.ranker.coef_.any():
-            warnings.warn(NO_PAIRS, UserWarning, stacklevel=3)
-        self._keep(chosen.ranker.solution_, unfinished="what it would come to is not known. Pass other Cs.")
+        self.remarks_ = (*self._remarks(why, n_left_out), *ranker.remarks_)
+        self._keep(ranker.solution_, unfinished="what it would come to is not known. Pass other Cs.")
 
     def _recipes(self) -> Iterator[Recipe]:
         """Plain RankSVM, then the most promising first; penalties of the best of these, which is known by then."""
@@ -237,7 +247,9 @@ class BestLinear(LinearRanker):
         if "l1" in self.penalties:
             yield replace(self._highest().recipe, penalty="l1")
 
-    def _try(self, recipe: Recipe, train: RankingDataset, watched: list[RankingDataset]) -> TriedRecipe:
+    def _try(
+        self, recipe: Recipe, train: RankingDataset, watched: list[RankingDataset]
+    ) -> tuple[RankSVMCV, TriedRecipe]:
         started = time.perf_counter()
         ranker = self._ranker(recipe)
         with warnings.catch_warnings():
@@ -250,7 +262,9 @@ class BestLinear(LinearRanker):
         gains = values - (self.tried_[0].values if self.tried_ else values)
         mean, gain = (math.fsum(each) / max(1, len(each)) for each in (values, gains))
         error = float(gains.std()) / math.sqrt(max(1, len(gains) - 1)) if len(gains) else 0.0
-        return TriedRecipe(recipe, ranker, values, mean, gain, error, time.perf_counter() - started)
+        n_features, seconds = int(np.count_nonzero(ranker.coef_)), time.perf_counter() - started
+        tried = TriedRecipe(recipe, ranker.C_, n_features, mean, gain, error, seconds, ranker.measures_, values)
+        return ranker, tried
 
     def _highest(self) -> TriedRecipe:
         """The largest mean, the first of equal ones."""
@@ -273,7 +287,7 @@ class BestLinear(LinearRanker):
         n_folds = min(self.cv, dataset.n_queries)
         # In the order in which RankSVMCV measures them.
         folds = np.sort(dataset.queries.dealt(n_folds, self.random_state))
-        every = np.concatenate([tried.ranker.measures_ for tried in self.tried_])
+        every = np.concatenate([tried.measures for tried in self.tried_])
         counted = ~np.isnan(every[0])
         values: list[float] = []
         for fold in np.unique(folds[counted]):
@@ -282,19 +296,19 @@ class BestLinear(LinearRanker):
             values += every[int(np.argmax(means)), own].tolist()
         return math.fsum(values) / len(values) if values else None
 
-    def _remarks(self, why: str | None, n_left_out: int) -> tuple[str, ...]:
+    def _remarks(self, why: str | None, n_left_out: int) -> list[str]:
         said = [] if why is None else [why]
         if n_left_out:
             said.append(
                 f"{n_left_out} of {n_left_out + len(self.tried_)} recipes were not tried within "
                 f"max_seconds={self.max_seconds:g}: another run may choose otherwise"
             )
-        return (*said, *self.best_.remarks_)
+        return said
 
     @property
     def choices_(self) -> dict[str, Any]:
         """The recipe and its C, by name."""
-        return {**asdict(self.recipe_), "C": self.best_.C_}
+        return {**asdict(self.recipe_), "C": self.C_}
 
     def on_shaped(self, parameters: Mapping[str, Any]) -> RankSVM:
         """RankSVM by the recipe of a model, for features that went through its transform."""
