@@ -51,7 +51,7 @@ GRIDS = {
 
 
 def rank_gauss(train, *others):
-    """Training quantiles as normal scores: where `transform="rank-gauss"` of the library will stand."""
+    """Training quantiles as normal scores, exactly: what `transforms="rank-gauss"` comes near to with 64 knots."""
     return mapped(QuantileTransformer(output_distribution="normal", subsample=None), train, *others)
 
 
