@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-USE = (
-    "from linrank.compiled import compilations\n"
-    "from linrank.warmup import use_every_kernel\n"
-    "use_every_kernel()\n"
-    "print(sum(compilations().values()))"
-)
+EVERY_KERNEL = "from linrank.warmup import use_every_kernel; use_every_kernel()"
+ONE_FIT = "from linrank import RankSVM, make_ranking; RankSVM().fit(make_ranking(20, 10, 5)[0])"
+COUNTED = """
+from linrank import compiled
+print(sum(len(kernel.signatures) for kernel in compiled._kernels), sum(compiled.compilations().values()))
+"""
 
 
 def run(*command, **settings):
@@ -21,18 +21,28 @@ def run(*command, **settings):
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, env=environment)
 
 
-def test_a_second_process_compiles_nothing(tmp_path):
-    first = run("-c", USE, NUMBA_CACHE_DIR=str(tmp_path))
-    assert first.returncode == 0, first.stderr
-    assert int(first.stdout) > 10
-    second = run("-c", USE, NUMBA_CACHE_DIR=str(tmp_path))
-    assert second.stdout.strip() == "0", second.stdout + second.stderr
+def used_and_compiled(work, **settings):
+    """How many kernels, counted for each type of arguments, some work used and how many of them it compiled."""
+    result = run("-c", f"{work}\n{COUNTED}", **settings)
+    assert result.returncode == 0, result.stderr
+    return tuple(map(int, result.stdout.split()))
+
+
+def test_a_second_process_compiles_nothing():
+    # Into the cache that all tests share, and first of all: compiling everything takes minutes.
+    used_and_compiled(EVERY_KERNEL)
+    n_used, n_compiled = used_and_compiled(EVERY_KERNEL)
+    assert n_used > 100
+    assert n_compiled == 0
+
+
+def test_an_empty_cache_is_filled_and_then_used(tmp_path):
+    assert used_and_compiled(ONE_FIT, NUMBA_CACHE_DIR=str(tmp_path))[1] > 5
+    assert used_and_compiled(ONE_FIT, NUMBA_CACHE_DIR=str(tmp_path))[1] == 0
 
 
 def test_works_where_nothing_can_be_written():
-    result = run("-c", USE, NUMBA_CACHE_DIR="/dev/null/none")
-    assert result.returncode == 0, result.stderr
-    assert int(result.stdout) > 10
+    assert used_and_compiled(ONE_FIT, NUMBA_CACHE_DIR="/dev/null/none")[1] > 5
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this run is the run without a compiler")
