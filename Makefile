@@ -39,14 +39,15 @@ test-versions: $(VENV)/.versions  ## the lowest versions of pyproject and the ne
 test-package: $(VENV)/.versions  ## wheel and sdist without extras: the README's commands, and what each missing extra is called
 	$(BIN)/python -m pytest -q tests/versions/test_package.py
 
-# Kernels are measured as plain Python, all else as it is used. Lines that only machines without something run count too.
-# The file's place is absolute, since commands that tests start are elsewhere.
+# Kernels are measured as plain Python, all else as it is used (test_compiled.py would run the kernels' tests once more).
+# Lines that only machines without something run count too. The file's place is absolute, since commands that tests start
+# are elsewhere.
 coverage: export COVERAGE_FILE = $(CURDIR)/.cache/coverage/data
 coverage: $(VENV)/.dev  ## lines and branches that tests reach; an error below 95 %
 	mkdir -p .cache/coverage
 	$(BIN)/python -m coverage erase
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m kernels
-	$(BIN)/python -m coverage run -m pytest -q $(TESTS)
+	$(BIN)/python -m coverage run -m pytest -q -n $(JOBS) --dist loadfile --ignore tests/test_compiled.py $(TESTS)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report --fail-under 95
 
