@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from fusing_cases import made as legs_and_judgements
 from linrank import make_ranking
 from linrank.cli import main
 from linrank.dataset.storage import save_dataset
@@ -43,6 +44,8 @@ def _if_there(place: str) -> Callable[[], str]:
     return lambda: " --resume" if Path(place).exists() else ""
 
 
+# Two legs, and what is written of them: a configuration, its test vectors, a query to fill in and a page.
+FUSING = "bm25.run dense.run --out f.json --page f.html --method pairwise --cv 2 --resamples 2"
 CASES = {
     "train": Case("train data.txt m.json --quiet", "train data.txt m.json --quiet -C 0.001"),
     "train --memory": Case("train data.txt m.json --quiet --memory 2GB", "train data.txt m.json --quiet -C 0.001"),
@@ -59,6 +62,10 @@ CASES = {
         "export model.json --to solr --set store=shop --out x.json --data data.txt",
         "export other.json --to solr --set store=shop --out x.json",
     ),
+    "train --best": Case(
+        "train half.txt m.json --quiet --best --set cv=2", "train data.txt m.json --quiet -C 0.001", share=1
+    ),
+    "fuse": Case(f"fuse qrels.txt {FUSING}", f"fuse other.qrels {FUSING}"),
     "compare": Case(
         "compare half.txt --methods single-feature,ridge,ranksvm --folds 3 --jobs 2 --out compared --no-report", share=2
     ),
@@ -78,6 +85,13 @@ def make_inputs() -> None:
     write_svmlight("data.txt", made)
     write_svmlight("half.txt", half)
     save_dataset(made, "data.linrank")
+    runs, judged = legs_and_judgements(n_queries=30, names=("bm25", "dense"))
+    lines = [f"{q} 0 {d} {label:g}\n" for q, of in judged.items() for d, label in of.items()]
+    Path("qrels.txt").write_text("".join(lines))
+    Path("other.qrels").write_text("".join(lines[: len(lines) // 2]))
+    for name, run_ in runs.items():
+        lines = (f"{q} Q0 {d} 1 {score!r} {name}\n" for q, hits in run_.items() for d, score in hits.items())
+        Path(f"{name}.run").write_text("".join(lines))
     for words in ("train data.txt model.json --quiet", "train half.txt other.json --quiet"):
         assert run(words) == 0
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict, fields
@@ -15,11 +13,10 @@ from linrank.cli.console import console, counted, dump_json, verb_parser
 from linrank.cli.data_arguments import add_data_options
 from linrank.cli.feature_names import read_names
 from linrank.cli.inputs import place_to_read
-from linrank.cli.outputs import STANDARD, Kind, check_files
+from linrank.cli.outputs import STANDARD, VECTORS, check_files, unchanged, vectors_of
 from linrank.cli.settings_given import each_once, setting_given
 from linrank.errors import LinrankError
 from linrank.exporting.registry import TARGETS
-from linrank.files import parts_of
 
 if TYPE_CHECKING:
     from linrank.exporting.export import Export
@@ -76,8 +73,8 @@ def run(arguments: Namespace) -> None:
     known = {field.name: field for field in fields(class_)}
     engine = engine_named(arguments.to, **each_once(setting_given(text, known) for text in arguments.set))
     out = arguments.out or _default_out(arguments.model, class_.ending)
-    beside = [] if out == STANDARD else [(_beside(out), _VECTORS)]
-    check_files([(out, _unchanged_export(out)), *beside], [arguments.model, arguments.names, arguments.data])
+    beside = [] if out == STANDARD else [(vectors_of(out), VECTORS)]
+    check_files([(out, unchanged(out, "export")), *beside], [arguments.model, arguments.names, arguments.data])
     _export(arguments, engine, out)
 
 
@@ -119,7 +116,7 @@ def _show(made: Export, out: str, model: LinearModel) -> None:
     where = "standard output" if out == STANDARD else out
     print_(f"{where}: {counted(len(ranking), 'weight')} for {engine.title}, which computes {engine.arithmetic.says}")
     if out != STANDARD:
-        print_(f"{_beside(out)}: {counted(len(made.vectors.scores), 'document')} with the scores they must have")
+        print_(f"{vectors_of(out)}: {counted(len(made.vectors.scores), 'document')} with the scores they must have")
     else:
         print_("no test vectors, which go beside a file: name one (--out)")
     if ranking.unused:
@@ -140,7 +137,7 @@ def _record(made: Export, out: str) -> dict[str, Any]:
     return {
         "target": made.engine.name,
         "file": None if out == STANDARD else out,
-        "vectors": None if out == STANDARD else str(_beside(out)),
+        "vectors": None if out == STANDARD else str(vectors_of(out)),
         "arithmetic": made.engine.arithmetic.says,
         "weights": made.ranking.weight_of,
         "shift": made.ranking.shift,
@@ -157,30 +154,3 @@ def _default_out(model: str, ending: str) -> str:
     for known in (".json", ".model"):
         name = name.removesuffix(known)
     return f"{name}.{ending}"
-
-
-def _beside(out: str) -> Path:
-    # As `linrank.exporting.export` has it, which is not loaded to check a command line.
-    place = Path(out)
-    return place.with_name(place.name + ".vectors.json")
-
-
-_VECTORS = Kind("test vectors of linrank's", lambda start, _: b'"linrank-vectors"' in start[:200])
-
-
-def _unchanged_export(out: str) -> Kind:
-    """A file that its test vectors say is as it was exported: nothing of the user's is in it."""
-
-    def says_so(vectors: Path) -> bool:
-        try:
-            recorded = json.loads(vectors.read_text(encoding="utf-8"))["file_sha256"]
-            return bool(recorded == hashlib.sha256(Path(out).read_bytes()).hexdigest())
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return False
-
-    def is_one(*_: bytes) -> bool:
-        beside = _beside(out).resolve()
-        # An export that was killed may have left its vectors on the way.
-        return any(map(says_so, (beside, *parts_of(beside))))
-
-    return Kind("as linrank export wrote it", is_one)

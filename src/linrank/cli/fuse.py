@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import fields
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, dump_json, verb_parser
-from linrank.cli.outputs import PAGE, STANDARD, Kind, check_files
+from linrank.cli.outputs import PAGE, STANDARD, VECTORS, Kind, check_files, unchanged, vectors_of
 from linrank.cli.settings_given import each_once, setting_given
 from linrank.errors import LinrankError
 from linrank.fusing.registry import ENGINES, REFUSED
@@ -96,9 +94,9 @@ def run(arguments: Namespace) -> None:
     engine = engine_named(arguments.to, **each_once(setting_given(text, known) for text in arguments.set))
     runs = dict(_named(text) for text in arguments.runs)
     out = arguments.out or f"fusion.{class_.ending}"
-    outputs: list[tuple[str | Path | None, Kind]] = [(out, _unchanged(out)), (arguments.page, PAGE)]
+    outputs: list[tuple[str | Path | None, Kind]] = [(out, unchanged(out, "fuse")), (arguments.page, PAGE)]
     if out != STANDARD:
-        outputs.append((f"{out}.vectors.json", _VECTORS))
+        outputs.append((vectors_of(out), VECTORS))
     check_files(outputs, [arguments.qrels, *runs, arguments.signals, arguments.queries])
     _fuse(arguments, engine, runs, out)
 
@@ -167,19 +165,3 @@ def _legs(runs: dict[str, str]) -> Any:
     if len(set(runs.values())) < len(runs):
         raise LinrankError("two runs have the same name. Name them apart: NAME=FILE.")
     return {name: file for file, name in runs.items()}
-
-
-_VECTORS = Kind("test vectors of linrank's", lambda start, _: b'"linrank-vectors"' in start[:200])
-
-
-def _unchanged(out: str) -> Kind:
-    """A configuration that its test vectors say is as it was written: nothing of the user's is in it."""
-
-    def is_one(*_: bytes) -> bool:
-        try:
-            recorded = json.loads(Path(f"{out}.vectors.json").read_text(encoding="utf-8"))["file_sha256"]
-            return bool(recorded == hashlib.sha256(Path(out).read_bytes()).hexdigest())
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return False
-
-    return Kind("as linrank fuse wrote it", is_one)

@@ -6,6 +6,8 @@ An output is a new file, or takes the place of one that the same verb writes; it
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -18,6 +20,7 @@ from pathlib import Path
 from linrank.cli.streams import output_for_what_is_made, say_the_rest_on_standard_error
 from linrank.drawing import SIGNATURES
 from linrank.errors import LinrankError
+from linrank.files import parts_of
 
 STANDARD = "-"
 # Of a file that is there, as much of its start and of its end is looked at.
@@ -67,8 +70,34 @@ PAGE = Kind("a page of linrank's", lambda start, _: b'<meta name="generator" con
 PICTURE = Kind("a picture of linrank's", lambda *ends: any(mark in end for mark in SIGNATURES for end in ends))
 DATASET = Kind("a .linrank file", lambda start, _: start.startswith(b"\x89LINRANK"))
 ROUNDS = Kind("the rounds of a training", lambda start, _: start.startswith(b"linrank rounds "))
+VECTORS = Kind("test vectors of linrank's", lambda start, _: b'"linrank-vectors"' in start[:200])
 # Text that we write cannot be told from a user's own data.
 TEXT = Kind("", lambda *_: False)
+
+
+def vectors_of(out: str) -> Path:
+    """Where the test vectors of a file for an engine are."""
+    # As `linrank.exporting.export` has it, which is not loaded to check a command line.
+    place = Path(out)
+    return place.with_name(place.name + ".vectors.json")
+
+
+def unchanged(out: str, verb: str) -> Kind:
+    """A file for an engine that its test vectors say is as it was written: nothing of the user's is in it."""
+
+    def says_so(vectors: Path) -> bool:
+        try:
+            recorded = json.loads(vectors.read_text(encoding="utf-8"))["file_sha256"]
+            return bool(recorded == hashlib.sha256(Path(out).read_bytes()).hexdigest())
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return False
+
+    def is_one(*_: bytes) -> bool:
+        beside = vectors_of(out).resolve()
+        # A command that was killed may have left its vectors on the way.
+        return any(map(says_so, (beside, *parts_of(beside))))
+
+    return Kind(f"as linrank {verb} wrote it", is_one)
 
 
 def check_files(outputs: Iterable[tuple[str | Path | None, Kind]], inputs: Iterable[str | Path | None] = ()) -> None:

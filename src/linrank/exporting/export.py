@@ -65,16 +65,7 @@ class Export:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the file, and the test vectors beside it; return where those are."""
         content = self.content.encode() if isinstance(self.content, str) else self.content
-        beside = vectors_path(path)
-        # The vectors say that the file is ours. They are on the disk before it is, and if the process is killed between
-        # the two, what is left of them says so.
-        with replacing(beside) as vectors:
-            vectors.write(self.vectors_json())
-            vectors.flush()
-            os.fsync(vectors.fileno())
-            with replacing(path, "wb") as file:
-                file.write(content)
-        return beside
+        return save_with_vectors(path, content, self.vectors_json())
 
     def vectors_json(self) -> str:
         """The test vectors, and of which file they are."""
@@ -147,6 +138,20 @@ def export(
     if out is not None:
         made.save(out)
     return made
+
+
+def save_with_vectors(file: str | os.PathLike[str], content: bytes, vectors: str) -> Path:
+    """Write a file, and beside it the test vectors that have its hash; return where those are."""
+    beside = vectors_path(file)
+    # The vectors say that the file is ours. They are on the disk before it is, and if the process is killed between
+    # the two, what is left of them says so.
+    with replacing(beside) as about:
+        about.write(vectors)
+        about.flush()
+        os.fsync(about.fileno())
+        with replacing(file, "wb") as made:
+            made.write(content)
+    return beside
 
 
 def vectors_path(file: str | os.PathLike[str]) -> Path:

@@ -6,14 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from linrank.errors import LinrankError
-from linrank.exporting.export import vectors_path
+from linrank.exporting.export import save_with_vectors, vectors_path
 from linrank.files import replacing
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import Configuration, Deployed, FusionEngine
@@ -119,20 +118,20 @@ class Fusion:
 
         What goes beside it is for the user to fill in, and is left as it is where it is there already.
         """
-        files = self.files(path)
-        digest = hashlib.sha256(self.configuration.content.encode()).hexdigest()
+        first, *beside, name = self.files(path)
+        content = self.configuration.content.encode()
+        digest = hashlib.sha256(content).hexdigest()
         vectors = {"format": "linrank-vectors", "schema_version": 1, "file_sha256": digest, **self.vectors}
-        beside = self.configuration.beside.values()
-        contents = [json.dumps(vectors, indent=1, ensure_ascii=False) + "\n", *beside, self.configuration.content]
-        written = {
-            file: content
-            for place, (file, content) in enumerate(zip(files, contents, strict=True))
-            if place in (0, len(files) - 1) or not os.path.exists(file)  # noqa: PTH110 - a path of either kind
+        absent = {
+            file: text
+            for file, text in zip(beside, self.configuration.beside.values(), strict=True)
+            if not os.path.exists(file)  # noqa: PTH110 - a path of either kind
         }
-        with ExitStack() as stack:
-            for file, content in written.items():
-                stack.enter_context(replacing(file)).write(content)
-        return list(written)
+        save_with_vectors(name, content, json.dumps(vectors, indent=1, ensure_ascii=False) + "\n")
+        for file, text in absent.items():
+            with replacing(file) as made:
+                made.write(text)
+        return [first, *absent, name]
 
     def files(self, path: str | os.PathLike[str]) -> list[str]:
         """The files that `save` writes: test vectors, what goes beside, and the file itself."""
