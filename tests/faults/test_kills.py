@@ -42,7 +42,9 @@ for name in sys.argv[3:]:
 
 
 @pytest.mark.parametrize(
-    "names", [("train", "tune", "path"), ("convert", "convert to text", "convert --memory", "export", "fuse")], ids=" ".join
+    "names",
+    [("train", "tune", "path"), ("convert", "convert to text", "convert --memory", "export", "fuse")],
+    ids=" ".join,
 )
 def test_an_output_is_the_old_one_or_the_new_one(names, tmp_path):
     here = Path(__file__).parent

@@ -150,6 +150,19 @@ def hits() -> list[bytes]:
     ]
 
 
+def hits_in_parquet() -> list[bytes]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    made = []
+    for ids in (["q1", "q1", None], [1, 2, 2]):
+        table = {"query": ids, "document": ["a", "b", "a"], "leg": ["x", "y", "x"], "score": [2.5, -1e-3, None]}
+        held = io.BytesIO()
+        parquet.write_table(pa.table(table), held, compression="none", store_schema=False)
+        made.append(held.getvalue())
+    return made
+
+
 def responses() -> list[bytes]:
     elastic = b'{"qid": "q1", "response": {"hits": {"hits": [{"_id": "a", "_score": 2.5}, {"_id": "b", "_score": 1}]}}}'
     return [

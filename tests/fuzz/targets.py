@@ -248,6 +248,7 @@ TARGETS = {
     "qrels": Target(read_qrels, seeds.qrels),
     "run": Target(read_run, seeds.runs),
     "hits": Target(read_legs, seeds.hits, "hits.csv"),
+    "hits-parquet": Target(read_legs, seeds.hits_in_parquet, "hits.parquet"),
     "responses": Target(read_responses, seeds.responses, "responses.jsonl", is_json=True),
     "scores": Target(read_scores, seeds.scores),
     "csv": Target(use_table, seeds.csv_tables, "file.csv"),

@@ -20,6 +20,22 @@ from linrank.threads import number_of_threads
 _HITS_AT_A_TIME = 1 << 22
 
 
+# Engines compute in float32, which holds the squares of so large numbers, and sums of some hundred of them.
+LARGEST_SCORE = 1e18
+
+
+def refuse_too_large(values: Vector, what: str) -> None:
+    """Refuse numbers that no engine could fuse; `what` is numbered in the message."""
+    # (A NaN is not at most anything.)
+    fits = np.abs(values) <= LARGEST_SCORE
+    if not fits.all():
+        place = int(np.argmin(fits))
+        raise LinrankError(
+            f"{what} {place} is {values[place]:g}; only finite numbers of at most {LARGEST_SCORE:g} can be fused. "
+            "Divide all of them by the same number, or drop it."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Leg:
     """The hits of one retriever: query q has `starts[q]:starts[q + 1]`, the highest score first.
@@ -43,9 +59,7 @@ class Leg:
         of_query = np.asarray(queries, dtype=np.int64)
         which = np.asarray(documents, dtype=np.int32)
         values = np.asarray(scores, dtype=np.float64)
-        if not np.isfinite(values).all():
-            hit = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise LinrankError(f"leg {name!r}: the score of hit {hit} is {values[hit]}; scores are finite numbers.")
+        refuse_too_large(values, f"leg {name!r}: the score of hit")
         falls = (of_query[1:] > of_query[:-1]) | ((of_query[1:] == of_query[:-1]) & (values[1:] <= values[:-1]))
         if not falls.all():
             order = np.lexsort((-values, of_query))

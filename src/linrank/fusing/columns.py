@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from linrank.errors import DataFormatError, LinrankError
 from linrank.reading.logs.json_records import read_text
-from linrank.reading.table_sources import require_pyarrow
+from linrank.reading.logs.responses import is_name
+from linrank.reading.table_sources import Column, TableSource, naming_file, parquet_file, table_source
 from linrank.strict_json import finite_from_text
 
 _CSV = {".csv": ",", ".tsv": "\t"}
@@ -43,19 +44,33 @@ class Columns:
 
     def ids(self, names: Sequence[str]) -> NDArray[Any]:
         """A column of whole numbers, or of texts."""
-        values = self.columns[self._required(names)]
-        if values.dtype.kind in "iu":
+        name = self._required(names)
+        values = self.columns[name]
+        if values.dtype.kind in "iuU":
             return values
+        for row, value in enumerate(values.tolist(), start=1):
+            if not is_name(value):
+                raise LinrankError(
+                    f"{self.source}: {name} is {value!r} in row {row}, which is neither a text nor a whole number. "
+                    "Save ids as text, and drop rows without any."
+                )
         made = np.empty(len(values), dtype=object)
         made[:] = [str(value) for value in values.tolist()]
         return made
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """A column of finite numbers."""
-        name = self._required(names)
+        """A column of finite numbers, by one of these names in letters of any case."""
+        return self.numbers_of(self._required(names))
+
+    def numbers_of(self, name: str) -> NDArray[np.float64]:
+        """The finite numbers of the column that has this very name."""
         values = self.columns[name]
         if values.dtype.kind in "iuf":
-            return values.astype(np.float64)
+            made = values.astype(np.float64)
+            if not np.isfinite(made).all():
+                row = int(np.flatnonzero(~np.isfinite(made))[0])
+                raise LinrankError(f"{self.source}: {name} is {made[row]} in row {row + 1}, and no finite number.")
+            return made
         made = np.empty(len(values))
         for row, value in enumerate(values.tolist()):
             number = finite_from_text(str(value).strip())
@@ -92,19 +107,41 @@ def columns_of(table: Any) -> Columns:
     if isinstance(table, str | os.PathLike):
         return _of_file(os.fspath(table))
     if isinstance(table, Mapping):
-        return Columns("the table", {str(name): np.asarray(column) for name, column in table.items()})
-    names = table.column_names if hasattr(table, "column_names") else list(table.columns)
-    return Columns("the table", {str(name): np.asarray(table[name]) for name in names})
+        made = {str(name): np.asarray(column) for name, column in table.items()}
+        shapes = {column.shape for column in made.values()}
+        if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+            raise LinrankError("the table's columns are not of one length each. Give one value a row.")
+        return Columns("the table", made)
+    return _of_source("the table", table_source(table))
+
+
+def _of_source(name: str, source: TableSource) -> Columns:
+    """All rows of a table; a value that is missing is None."""
+    names = [str(column) for column in source.names]
+    if len(set(names)) < len(names):
+        raise LinrankError(f"{name}: two columns are called {max(names, key=names.count)!r}. Name each once.")
+    batches = list(source.batches(range(len(names))))
+    return Columns(name, {name: _joined([batch[place] for batch in batches]) for place, name in enumerate(names)})
+
+
+def _joined(parts: Sequence[Column]) -> NDArray[Any]:
+    if not parts:
+        return np.empty(0, dtype=object)
+    if all(part.missing is None for part in parts):
+        return np.concatenate([part.values for part in parts])
+    made = np.concatenate([part.values.astype(object) for part in parts])
+    made[np.concatenate([part.is_missing() for part in parts])] = None
+    return made
 
 
 def _of_file(path: str) -> Columns:
     ending = Path(path).suffix
     if ending in _PARQUET:
-        require_pyarrow("reading Parquet")
-        import pyarrow.parquet
-
-        table = pyarrow.parquet.read_table(path)
-        return Columns(path, {name: table[name].to_numpy() for name in table.column_names})
+        with naming_file(path, "parquet"):
+            table = parquet_file(Path(path)).read()
+            # Arrow follows offsets and codes without looking where they lead.
+            table.validate(full=True)
+            return _of_source(path, table_source(table))
     if ending not in _CSV:
         raise LinrankError(f"{path}: is no table that is known by its ending. Name it .csv, .tsv or .parquet.")
     text = io.StringIO(read_text(path, "a table"), newline="")

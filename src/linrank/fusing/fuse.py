@@ -12,7 +12,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.dataset.queries import check_folds
 from linrank.errors import LinrankError
-from linrank.fusing.candidates import Candidates
+from linrank.fusing.candidates import Candidates, refuse_too_large
 from linrank.fusing.columns import columns_of
 from linrank.fusing.engine import FusionEngine
 from linrank.fusing.enough import learning_curve, smallest_gain, to_judge
@@ -191,16 +191,21 @@ def _signals(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ...]
     ids, key = columns.ids(_DOCUMENT), columns.find(_DOCUMENT)
     place = {name: number for number, name in enumerate(legs.document_ids)}
     rows = np.array([place.get(str(name), -1) for name in ids.tolist()], dtype=np.int64)
+    numbers, counts = np.unique(rows[rows >= 0], return_counts=True)
+    if (counts > 1).any():
+        twice = legs.document_ids[int(numbers[np.argmax(counts)])]
+        raise LinrankError(f"{columns.source}: document {twice!r} has signals in more than one row. Keep one of them.")
     made = {}
     for name in columns.names:
         if name == key:
             continue
         if name in [leg.name for leg in legs.legs]:
             raise LinrankError(f"{columns.source}: {name!r} is a signal and a leg. Name one of them otherwise.")
-        values = np.zeros(len(legs.document_ids))
-        values[rows[rows >= 0]] = columns.numbers((name.lower(),))[rows >= 0]
+        values, given = np.zeros(len(legs.document_ids)), columns.numbers_of(name)
+        refuse_too_large(given, f"{columns.source}: signal {name!r} of row")
+        values[rows[rows >= 0]] = given[rows >= 0]
         made[name] = values
-    lacking = len(legs.document_ids) - len(np.unique(rows[rows >= 0]))
+    lacking = len(legs.document_ids) - len(numbers)
     return made, ((f"{lacking:,} documents have no signals: they count as 0",) if lacking else ())
 
 

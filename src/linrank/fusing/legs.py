@@ -117,6 +117,8 @@ def _of_columns(table: Columns) -> _Hits:
 
 
 def _by_leg(table: Columns) -> dict[str, _Hits]:
+    if len(table) == 0:
+        raise LinrankError(f"{table.source}: has no rows. Add the hits.")
     legs, hits = table.ids(_LEG), _of_columns(table)
     found = {}
     for name in dict.fromkeys(legs.tolist()):

@@ -84,8 +84,14 @@ def classes_of(table: Any, column: str, query_ids: Any) -> list[str]:
     if len(set(names)) > _MOST_NUMBERS:
         # Texts are classes, however many.
         with suppress(LinrankError):
-            names = _cut(columns.numbers((found.lower(),)))
-    known = dict(zip((str(query) for query in columns.ids(_QUERY).tolist()), names, strict=True))
+            names = _cut(columns.numbers_of(found))
+    known: dict[str, str] = {}
+    for query, name in zip(map(str, columns.ids(_QUERY).tolist()), names, strict=True):
+        if known.setdefault(query, name) != name:
+            raise LinrankError(
+                f"{columns.source}: query {query!r} has two values of {column!r}, {known[query]!r} and {name!r}. "
+                "Keep one of them."
+            )
     return [known.get(query, "") for query in query_ids]
 
 
