@@ -1,5 +1,6 @@
 """What a notebook and a terminal show of datasets, models and paths: short, by name, and safe as HTML."""
 
+import csv
 import sys
 from dataclasses import replace
 
@@ -174,7 +175,9 @@ def test_a_vacuous_bound_is_nowhere_printed():
     assert "gap unknown" in str(replace(ranker.history_[0], gap=3e2))
 
 
-@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1+1", "-x", "@SUM(A1)", "\t=1", "\r=1"])
+@pytest.mark.parametrize(
+    "text", ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1", "'=1"]
+)
 def test_a_field_that_a_spreadsheet_would_run_is_text_there(text):
     assert for_spreadsheet(text) == f"'{text}"
 
@@ -191,3 +194,15 @@ def test_the_table_of_queries_runs_nothing_in_a_spreadsheet(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("'=cmd|'/C_calc'!A0,")
     assert lines[2].startswith("b,")
+
+
+def test_whoever_reads_the_table_of_queries_gets_the_ids(tmp_path):
+    ids = ["+1", "-2+3", "-7", "=a", "'=a", "''", "@", "b", "007", "q,1", 'q"1']
+    (tmp_path / "data.txt").write_text("".join(f"1 qid:{qid} 1:1\n0 qid:{qid} 1:2\n" for qid in ids))
+    (tmp_path / "scores").write_text("1\n2\n" * len(ids))
+    out = tmp_path / "queries.csv"
+    assert main(["evaluate", str(tmp_path / "data.txt"), str(tmp_path / "scores"), "--per-query", str(out)]) == 0
+    with out.open(newline="") as file:
+        fields = [row[0] for row in csv.reader(file)][1:]
+    assert fields[0] == "+1"
+    assert [field.removeprefix("'") for field in fields] == ids

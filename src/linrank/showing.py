@@ -13,7 +13,8 @@ Rows: TypeAlias = Sequence[Sequence[str]]
 
 # A smaller share of an objective is told in digits, a larger one in percent.
 _SHARE_IN_DIGITS = 1e-6
-_BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+# The signs of full width do so in some languages. A text that begins with ' gets another, so that one can be taken off.
+_BEGIN_FORMULAS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'")
 
 
 def text_table(rows: Rows) -> str:
@@ -60,7 +61,10 @@ def shown(number: float) -> str:
 
 
 def for_spreadsheet(value: object) -> object:
-    """A field of a CSV file that people open: a text that a spreadsheet would run as a formula has ' before it."""
+    """A field of a CSV file that people open: a text that a spreadsheet would run as a formula has ' before it.
+
+    Numbers are as they were. Whoever reads the file takes one ' off every field that begins with it.
+    """
     if isinstance(value, str) and value[:1] in _BEGIN_FORMULAS and finite_from_text(value) is None:
         return f"'{value}"
     return value

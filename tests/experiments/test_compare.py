@@ -120,6 +120,14 @@ def test_the_leaderboard_is_a_frame(comparison):
     assert frame.loc["one", "features"] == 1
 
 
+def test_a_frame_has_names_as_they_are_and_a_spreadsheet_runs_none(data):
+    pytest.importorskip("pandas")
+    names = ["=1+1", "nan", "7"]
+    made = compare(data, {name: RankSVM() for name in names}, n_folds=3, measures="map", select="map")
+    assert set(made.to_frame().index) == set(names)
+    assert {line.partition(",")[0] for line in made.to_csv().splitlines()[1:]} == {"'=1+1", "nan", "7"}
+
+
 def test_the_settings_of_the_final_model_have_the_best_mean_over_the_validation_parts(comparison):
     tried = {}
     for result in comparison.results.of("svm"):

@@ -295,9 +295,8 @@ class Comparison:
             import pandas as pd
         except ImportError:
             raise MissingDependencyError("pandas", "pandas", "to_frame") from None
-        import io
-
-        return pd.read_csv(io.StringIO(self.to_csv()), index_col="method")
+        head, *rows = tables.rows_of_numbers(self.results)
+        return pd.DataFrame(rows, columns=head).set_index("method")
 
     def __repr__(self) -> str:
         plan = self.results.plan

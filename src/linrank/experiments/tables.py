@@ -99,25 +99,25 @@ def latex(results: Results) -> str:
 
 def csv_text(results: Results) -> str:
     """A line a method, with every number there is."""
-    measures = results.plan.protocol.evaluated()
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    csv.writer(out, lineterminator="\n").writerows(map(for_spreadsheet, row) for row in rows_of_numbers(results))
+    return out.getvalue()
+
+
+def rows_of_numbers(results: Results) -> list[list[Any]]:
+    """The names of the columns, and a row a method; None where there is no number."""
+    measures = results.plan.protocol.evaluated()
     of_measures = [column for m in measures for column in (m, f"{m} deviation", f"{m} difference", f"{m} p")]
     others = ["interval low", "interval high", "features", "of features", "seconds", "remarks"]
-    writer.writerow(["method", *of_measures, *others])
+    rows: list[list[Any]] = [["method", *of_measures, *others]]
     for s in results.standings():
         values = [
             value
             for m in measures
-            for value in (s.means[m], s.deviations[m], s.difference_of[m], s.p_of_measures.get(m, ""))
+            for value in (s.means[m], s.deviations[m], s.difference_of[m], s.p_of_measures.get(m))
         ]
-        writer.writerow(
-            map(
-                for_spreadsheet,
-                [s.method, *values, *s.interval, s.n_features, s.n_features_of, s.seconds, "; ".join(s.remarks)],
-            )
-        )
-    return out.getvalue()
+        rows.append([s.method, *values, *s.interval, s.n_features, s.n_features_of, s.seconds, "; ".join(s.remarks)])
+    return rows
 
 
 def record(results: Results) -> dict[str, Any]:
