@@ -7,6 +7,7 @@ import pytest
 from linrank import DataFormatError, LinrankError, import_model, read, read_logs
 from linrank.cli.path import read_costs
 from linrank.cli.wanted import read_bounds
+from linrank.fusing.columns import columns_of
 from linrank.reading.logs.judgments import read_judgments
 from linrank.reading.scores import read_scores
 from linrank.reading.trec import read_qrels, read_run
@@ -21,8 +22,22 @@ def log_of(text):
     return json.dumps({"qid": "q", **solr_response([{"id": "d", "[features]": f"a={text}"}])})
 
 
+def csv_of(path):
+    return path.rename(path.with_suffix(".csv"))
+
+
+def hit_score(path):
+    return columns_of(csv_of(path)).numbers(("score",))[0]
+
+
 # Of each reader, a text with a number on line 1 (or on `line`), and how to get at it.
 READERS = {
+    "a score of a table of hits": (
+        lambda text: f'query,document,leg,score\nq,d,a,"{text}"\n', 2, hit_score,
+    ),
+    "a signal": (
+        lambda text: f'document,clicks\nd,"{text}"\n', 2, lambda path: columns_of(csv_of(path)).numbers_of("clicks")[0],
+    ),
     "a label of text": (lambda text: f"{text} qid:1 1:1\n", 1, lambda path: read(path).labels[0]),
     "a value of text": (lambda text: f"1 qid:1 1:{text}\n", 1, lambda path: read(path).features[0, 0]),
     "a score": (lambda text: f"{text}\n", 1, lambda path: read_scores(path)[0]),
@@ -67,7 +82,8 @@ def test_what_only_looks_like_a_number_is_refused_by_file_and_line(reader, text,
     with pytest.raises(LinrankError) as refused:
         number_in(path)
     assert isinstance(refused.value, DataFormatError)
-    assert str(refused.value).startswith(f"{path}:{line}: ")
+    name = path if path.exists() else path.with_suffix(".csv")
+    assert str(refused.value).startswith(f"{name}:{line}: ")
 
 
 @pytest.mark.parametrize("text", [*NO_NUMBERS[:4], "1e999", "infinity", "x"])

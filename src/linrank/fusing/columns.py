@@ -25,10 +25,11 @@ _PARQUET = (".parquet", ".pq")
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of equal length, by name, and where they are from."""
+    """Columns of equal length, by name, where they are from, and the line of each row where that is text."""
 
     source: str
     columns: Mapping[str, NDArray[Any]]
+    lines: Sequence[int] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -48,12 +49,10 @@ class Columns:
         values = self.columns[name]
         if values.dtype.kind in "iuU":
             return values
-        for row, value in enumerate(values.tolist(), start=1):
+        for row, value in enumerate(values.tolist()):
             if not is_name(value):
-                raise LinrankError(
-                    f"{self.source}: {name} is {value!r} in row {row}, which is neither a text nor a whole number. "
-                    "Save ids as text, and drop rows without any."
-                )
+                said = f"{name} is {value!r}, which is neither a text nor a whole number. Save ids as text"
+                raise self._fault(row, f"{said}, and drop rows without any.")
         made = np.empty(len(values), dtype=object)
         made[:] = [str(value) for value in values.tolist()]
         return made
@@ -69,15 +68,20 @@ class Columns:
             made = values.astype(np.float64)
             if not np.isfinite(made).all():
                 row = int(np.flatnonzero(~np.isfinite(made))[0])
-                raise LinrankError(f"{self.source}: {name} is {made[row]} in row {row + 1}, and no finite number.")
+                raise self._fault(row, f"{name} is {made[row]}, and no finite number. Mend or drop it.")
             return made
         made = np.empty(len(values))
         for row, value in enumerate(values.tolist()):
             number = finite_from_text(str(value).strip())
             if number is None:
-                raise LinrankError(f"{self.source}: {name} is {value!r} in row {row + 1}, and no finite number.")
+                raise self._fault(row, f"{name} is {value!r}, and no finite number. Mend or drop it.")
             made[row] = number
         return made
+
+    def _fault(self, row: int, message: str) -> LinrankError:
+        if self.lines is not None:
+            return DataFormatError(self.source, self.lines[row], message)
+        return DataFormatError(self.source, None, f"row {row + 1}: {message}")
 
     def _required(self, names: Sequence[str]) -> str:
         found = self.find(names)
@@ -145,21 +149,22 @@ def _of_file(path: str) -> Columns:
     if ending not in _CSV:
         raise LinrankError(f"{path}: is no table that is known by its ending. Name it .csv, .tsv or .parquet.")
     text = io.StringIO(read_text(path, "a table"), newline="")
+    reader = csv.reader(text, delimiter=_CSV[ending])
     try:
-        head, *rows = list(csv.reader(text, delimiter=_CSV[ending])) or [[]]
+        (_, head), *rows = [(reader.line_num, row) for row in reader] or [(1, [])]
     except csv.Error as error:
         raise DataFormatError(path, None, f"is no CSV ({error}). Write it as CSV again.") from None
     if not head or len({name.strip() for name in head}) < len(head):
         raise DataFormatError(path, 1, "the first line has the names of the columns, each once. Add it.")
     columns: list[list[str]] = [[] for _ in head]
-    for number, row in enumerate(rows, start=2):
-        if not row:
-            continue
+    rows = [(number, row) for number, row in rows if row]
+    for number, row in rows:
         if len(row) != len(head):
             raise DataFormatError(path, number, f"{len(row)} fields instead of {len(head)}. Mend or drop the line.")
         for column, field in zip(columns, row, strict=True):
             column.append(field)
-    return Columns(path, {name.strip(): _texts(column) for name, column in zip(head, columns, strict=True)})
+    made = {name.strip(): _texts(column) for name, column in zip(head, columns, strict=True)}
+    return Columns(path, made, [number for number, _ in rows])
 
 
 def _texts(values: list[str]) -> NDArray[Any]:
