@@ -32,4 +32,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "while i < stop and i - start < cutoff:",
         "i - start < cutoff  ->  i - start <= cutoff",
     ): "at the cutoff the depth of a group is 0, and nothing is added",
+    (
+        "objective/least_squares.py",
+        "mean = total / mass if mass > 0.0 else 0.0",
+        "0.0  ->  1.0",
+    ): "where all documents of a query weigh nothing, all that is made of the mean is multiplied by 0",
 }

@@ -71,6 +71,17 @@ def test_value_gradient_and_curvature_equal_the_sums_over_listed_pairs(pair_weig
     np.testing.assert_allclose(point.sampled_hessian(sample), hessian, rtol=1e-9, atol=size)
 
 
+@pytest.mark.parametrize(
+    ("pair_weight", "mass"), [("document", 0.5 * 3.0 + 2.0 * 4.0), ("pair", 0.5 * 9.0 + 2.0 * 16.0)]
+)
+def test_what_documents_weigh_is_divided_by_the_size_or_not(pair_weight, mass):
+    data = RankingDataset.from_arrays(
+        np.zeros((5, 1)), [0, 1, 0, 1, 2], group=[2, 3], document_weights=[1, 2, 1, 0, 3], query_weights=[0.5, 2.0]
+    )
+    (block,) = cut_into_blocks(data)
+    assert LeastSquares(pair_weight).mass(block) == pytest.approx(mass)
+
+
 @pytest.mark.parametrize("pair_weight", WEIGHTS)
 @given(data=datasets(weighted=True))
 def test_diagonals_are_those_of_the_matrices(pair_weight, data):
