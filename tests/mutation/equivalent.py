@@ -25,7 +25,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
         "objective/logistic_pairs.py",
         "pairs = _LogisticPairs.of(scores, block, np.empty(0), np.empty(0))",
-        "0  ->  1",
+        "0  ->  1  (2)",
     ): "of pairs that all weigh alike the second table is not read",
     (
         "measures/measure_kernels.py",
@@ -35,6 +35,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
         "objective/least_squares.py",
         "mean = total / mass if mass > 0.0 else 0.0",
-        "0.0  ->  1.0",
+        "0.0  ->  1.0  (2)",
     ): "where all documents of a query weigh nothing, all that is made of the mean is multiplied by 0",
 }

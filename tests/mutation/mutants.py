@@ -21,7 +21,10 @@ _COMPUTED = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """The change with a number within a file: where it is, the text of that line, and what it does."""
+    """The change with a number within a file: where it is, the text of that line, and what it does.
+
+    Of changes to one line that read alike, those after the first are numbered.
+    """
 
     path: Path
     number: int
@@ -40,6 +43,8 @@ def mutants(path: Path) -> list[Mutant]:
         # (A condition that is negated is itself as it was.)
         after = ast.unparse(node)
         told = f"{before}  ->  {after if after != before else f'not {before}'}"
+        alike = sum(other.line == node.lineno and other.change.split("  (")[0] == told for other in found)
+        told += f"  ({alike + 1})" if alike else ""
         found.append(Mutant(path, number, node.lineno, lines[node.lineno - 1].strip(), told))
         undo()
     return found
