@@ -51,6 +51,9 @@ def made(tmp_path_factory):
     data, _ = make_ranking(30, 10, 40, random_state=0)
     write_svmlight(folder / "data.txt", data)
     save_dataset(data, folder / "data.linrank")
+    documents = [(query, document) for query in range(6) for document in range(40)]
+    (folder / "qrels").write_text("".join(f"q{q} 0 d{d} {d % 3}\n" for q, d in documents))
+    (folder / "a.run").write_text("".join(f"q{q} Q0 d{d} 1 {(d * 7 + q) % 40} a\n" for q, d in documents))
     assert linrank("train", "data.txt", "m.json", "--quiet", cwd=folder)[0] == 0
     return folder
 
@@ -62,6 +65,8 @@ WRITING = {
     "m.json": "train {made}/data.txt m.json --quiet",
     "t.json": "tune {made}/data.txt t.json --range 0.1,1 --cv 3",
     "scores": "predict {made}/m.json {made}/data.txt scores",
+    "best.json": "train {made}/data.txt best.json --quiet --best --set cv=2",
+    "f.json": "fuse {made}/qrels {made}/a.run --out f.json --page f.html --method pairwise --cv 2 --resamples 2",
     "x.json": "export {made}/m.json --to solr --set store=s --out x.json --data {made}/data.txt",
 }
 
