@@ -37,4 +37,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "mean = total / mass if mass > 0.0 else 0.0",
         "0.0  ->  1.0  (2)",
     ): "where all documents of a query weigh nothing, all that is made of the mean is multiplied by 0",
+    (
+        "objective/ndcg_weighted.py",
+        "return _discounts_of_ranks(1 << math.ceil(heaviest + 2.0).bit_length())",
+        "2.0  ->  3.0",
+    ): "a table that is longer than need be, by a power of two",
 }

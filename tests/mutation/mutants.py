@@ -111,5 +111,7 @@ def _computing(tree: ast.AST) -> Iterator[ast.AST]:
             # A name for a type, and what is said of a field.
             if isinstance(inner, ast.AnnAssign) and ast.unparse(inner.annotation) in ("TypeAlias", "ClassVar[bool]"):
                 continue
+            if isinstance(inner, ast.keyword) and inner.arg == "repr":
+                continue
             yield inner
             yield from _computing(inner)

@@ -369,3 +369,11 @@ def test_of_an_odd_number_of_documents_a_circle_loses_nothing_so_the_loss_itself
 def test_of_four_documents_theorem_1_with_cyclic_classifiers_fails_by_a_little():
     draws = np.array([[0.0, 1.0, 2.0, 1.0], [2.0, 2.0, 1.0, 0.0], [1.0, 2.0, 2.0, 0.0]])
     assert worst_excess(draws, np.array([0.55, 0.05, 0.4])) == pytest.approx(0.0019, abs=1e-4)
+
+
+def test_a_table_of_discounts_has_every_rank_there_may_be_and_no_more_than_memory_bears(monkeypatch):
+    monkeypatch.setattr(ndcg_weighted, "_discounts_of_ranks", lambda n_ranks: n_ranks)
+    for heaviest in (1.0, 2.5, 1023.0, 2.0**26):
+        assert heaviest + 1 <= ndcg_weighted.discount_table(heaviest) <= 4 * (heaviest + 2)
+    with pytest.raises(LinrankError, match=r"weigh 6\.71089e\+07 together, .* at most 67108864 can"):
+        ndcg_weighted.discount_table(2.0**26 + 1)
