@@ -1,6 +1,17 @@
 """Fits that any process or thread can run by this name, for the tests that hold them against one another."""
 
-from linrank import AdaRank, ListNet, MinBatSRank, PairwiseRidge, RankSVM, make_ranking
+from linrank import (
+    XENDCG,
+    AdaRank,
+    AdditiveRanker,
+    BestLinear,
+    ListNet,
+    MinBatSRank,
+    PairwiseRidge,
+    RankSVM,
+    SmoothRank,
+    make_ranking,
+)
 
 
 def rankers():
@@ -12,6 +23,11 @@ def rankers():
         ListNet(max_iter=20),
         MinBatSRank(passes=2, random_state=0),
         AdaRank(max_iter=3),
+        RankSVM(weighting="ndcg", n_threads=2),
+        XENDCG(max_iter=20),
+        SmoothRank(max_iter=5),
+        AdditiveRanker(n_knots=4, smoothing=1.0, max_iter=3),
+        BestLinear(cv=2, transforms=("rank-gauss",), weightings=("queries",), penalties=("l2",)),
     ]
 
 

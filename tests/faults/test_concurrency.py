@@ -18,7 +18,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from fits_anywhere import fitted_and_scored, rankers
-from linrank import evaluate, make_ranking
+from fusing_cases import made as legs_and_judgements
+from linrank import evaluate, fuse, make_ranking
 
 # Short trainings may say that they did not converge.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -118,6 +119,22 @@ def test_nothing_in_the_process_changes(tmp_path):
         after = state_of_the_process()
         for what, state in before.items():
             assert after[what] == state, f"{type(ranker).__name__} changes: {what}"
+
+
+def fused(_):
+    runs, qrels = legs_and_judgements(n_queries=10)
+    made = fuse(runs, qrels, "qdrant", n_folds=2, n_resamples=3, method="pairwise")
+    return [np.array([weight.weight, weight.low, weight.high]) for weight in made.weights]
+
+
+def test_fusing_in_threads_comes_to_the_same_and_nothing_in_the_process_changes():
+    alone = fused(0)
+    before = state_of_the_process()
+    with ThreadPoolExecutor(4) as pool:
+        assert all(are_equal(found, alone) for found in pool.map(fused, range(4)))
+    after = state_of_the_process()
+    for what, state in before.items():
+        assert after[what] == state, what
 
 
 @pytest.mark.parametrize("fails", [True, False])
