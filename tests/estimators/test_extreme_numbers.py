@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
-from linrank import LinrankError, RankingDataset, make_ranking
+import linrank
+from linrank import LinrankError, NDCGReduction, PairwiseRidgeCV, RankingDataset, RankSVMCV, make_ranking
 from linrank.dataset.trainable import LARGEST_NUMBER, LARGEST_WEIGHT
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.rank_svm import RankSVM
@@ -43,6 +45,33 @@ CASES = {
 }
 
 
+# What no comparison has a name for.
+OTHERS = {
+    "PairwiseRidgeCV": PairwiseRidgeCV(),
+    "RankSVMCV": RankSVMCV(cv=2),
+    "NDCGReduction": NDCGReduction(),
+    "RankSVM of lists": RankSVM(loss="xe_ndcg", penalty="l1"),
+    "RankSVM of logistic pairs by NDCG": RankSVM(loss="logistic", weighting="ndcg"),
+}
+
+
+def ranker_named(name):
+    if name in OTHERS:
+        return clone(OTHERS[name])
+    settings = {key: value for key, value in METHODS[name].settings.items() if key != "patience"}
+    return METHODS[name].load()(**settings)
+
+
+def test_no_ranker_is_left_out():
+    named = [getattr(linrank, name) for name in linrank.__all__]
+    public = [kind for kind in named if isinstance(kind, type) and hasattr(kind, "fit")]
+    met = {type(ranker) for ranker in OTHERS.values()} | {
+        method.load() for method in METHODS.values() if method.is_installed
+    }
+    # (That one is of another ranker.)
+    assert {kind.__name__ for kind in public} - {kind.__name__ for kind in met} == {"WithoutValidation"}
+
+
 @pytest.mark.parametrize(
     ("case", "form"),
     [
@@ -51,12 +80,11 @@ CASES = {
         ("X as large as may be", sparse.csr_array),
     ],
 )
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.is_installed])
+@pytest.mark.parametrize("name", [*(name for name, method in METHODS.items() if method.is_installed), *OTHERS])
 def test_the_weights_are_finite_or_the_cause_is_named(name, case, form):
     """(Warnings of NumPy are errors here; without the guards some of these are segmentation faults, one never ends.)"""
     features, labels, weights = CASES[case]
-    settings = {key: value for key, value in METHODS[name].settings.items() if key != "patience"}
-    method = METHODS[name].load()(**settings)
+    method = ranker_named(name)
     # Some take their time on features that are not scaled.
     short = {"max_seconds": 1.0, "n_trees": 3}
     method.set_params(**{key: value for key, value in short.items() if key in method.get_params()})
@@ -70,9 +98,10 @@ def test_the_weights_are_finite_or_the_cause_is_named(name, case, form):
         except LinrankError as error:
             assert ". " in str(error)  # noqa: PT017 - the remedy
             return
-    if METHODS[name].linear:
+    if hasattr(method, "coef_"):
         assert np.isfinite(method.coef_).all()
-    assert np.isfinite(method.predict(form(features))).all()
+    by_query = {"qid": QID} if isinstance(method, NDCGReduction) else {}
+    assert np.isfinite(method.predict(form(features), **by_query)).all()
     assert not np.isnan([getattr(method, "objective_", 0.0), getattr(method, "gap_", 0.0)]).any()
 
 

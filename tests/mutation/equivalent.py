@@ -42,4 +42,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return _discounts_of_ranks(1 << math.ceil(heaviest + 2.0).bit_length())",
         "2.0  ->  3.0",
     ): "a table that is longer than need be, by a power of two",
+    (
+        "objective/ndcg_kernels.py",
+        "while rank < stop:",
+        "rank < stop  ->  rank <= stop",
+    ): "of the rank at which a document's ranks end it has a part of 0",
 }
