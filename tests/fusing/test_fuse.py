@@ -6,9 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from fusing_cases import SETTINGS, legs_for, made
+from fusing_cases import SETTINGS, engine_of, legs_for, made
 from linrank import LinrankError, fuse
-from linrank.fusing.registry import ENGINES, REFUSED
+from linrank.fusing.engine import Deployed
+from linrank.fusing.fusers import WeightedLegs
+from linrank.fusing.fusion import fused_runs
+from linrank.fusing.registry import ENGINES, REFUSED, engine_named
 
 QUICK = {"n_resamples": 5, "n_folds": 3}
 
@@ -101,6 +104,50 @@ def test_ranking_other_runs_is_what_the_vectors_say():
         ranked = fusion.rank({leg: {"other": hits} for leg, hits in vectors["hits"].items()})["other"]
         assert ranked == vectors["fused"]
         assert list(ranked.values()) == sorted(ranked.values(), reverse=True)
+
+
+def test_a_leg_that_weighs_nothing_brings_no_documents():
+    """The engine is not told of that leg, and answers with what the others bring."""
+    engine = engine_named("milvus", metrics="COSINE,L2,IP")
+    deployed = Deployed(("bm25", "title"), (), WeightedLegs((0.5, 0.5)), 100)
+    found = {"bm25": {"q": {"a": 1.0}}, "dense": {"q": {"b": -1.0}}, "title": {"q": {"a": 0.0}}}
+    # Cosine 1 is 1, and the inner product 0 a half: each leg has its own rule still.
+    assert fused_runs(engine, ("bm25", "dense", "title"), deployed, found, None) == {"q": {"a": 0.75}}
+
+
+def test_hits_of_score_0_are_none_in_opensearch():
+    runs, qrels = made(n_queries=20)
+    more = {leg: {query: hits | {"none": 0.0} for query, hits in run.items()} for leg, run in runs.items()}
+    fusion = fuse(more, qrels, **QUICK)
+    assert fusion.weight_of == fuse(runs, qrels, **QUICK).weight_of
+    assert "60 hits of score 0 are left out: OpenSearch does not fuse them" in fusion.notes
+    assert "none" not in fusion.rank(more)["q0"]
+    assert "none" in fuse(more, qrels, "elasticsearch", **QUICK).rank(more)["q0"]
+
+
+@pytest.mark.parametrize(("engine", "normaliser"), [("opensearch", "l2"), ("elasticsearch", "none")])
+def test_scores_below_0_are_refused_where_they_count_as_they_are(engine, normaliser):
+    runs, qrels = made(n_queries=20)
+    below = runs | {"dense": {query: {d: s - 1.0 for d, s in hits.items()} for query, hits in runs["dense"].items()}}
+    with pytest.raises(LinrankError, match=r"leg 'dense' has scores below 0.* Give the scores that .* gives"):
+        fuse(below, qrels, engine, normaliser=normaliser, **QUICK)
+    fuse(below, qrels, engine, **QUICK)
+
+
+def test_distances_are_given_to_milvus_with_a_minus_sign():
+    runs, qrels = made(n_queries=20)
+    with pytest.raises(LinrankError, match=r"leg 'dense' has the metric L2 and scores above 0.* minus sign"):
+        fuse(runs, qrels, "milvus", metrics="COSINE,L2,IP", **QUICK)
+    with pytest.raises(LinrankError, match=r"a document that a leg missed counts 0.* Use norm_score"):
+        fuse(runs, qrels, "milvus", normaliser="none", metrics="L2,L2,L2", **QUICK)
+    # Beside other metrics, Milvus turns distances round even where scores are raw.
+    engine = engine_named("milvus", normaliser="none", metrics="BM25,L2,IP")
+    assert [engine.rule(leg).name for leg in range(3)] == ["none", "norm_score of L2", "none"]
+
+
+def test_weaviate_computes_the_other_weight():
+    weights = engine_of("weaviate").in_units(np.array([0.0123456789, 0.9876543211]))
+    assert weights.tolist() == [0.012346, 0.987654]
 
 
 def test_documents_that_nobody_judged_are_what_was_said():

@@ -13,8 +13,10 @@ F = np.float32
 
 
 def queries(rng):
-    """Hits of several queries: many, one, none, all equal, with a tie for the least, and hardly different ones."""
+    """Hits of several queries: many, one, none, all equal, a tie for the least, hardly different and tiny ones."""
     lists = [rng.gamma(2.0, 3.0, 30), [7.25], [], [2.5, 2.5, 2.5], [9.0, 4.0, 1.0, 1.0], [1.0, 1.0 - 1e-7], [0.0, 0.0]]
+    # Whose squares are 0 in float32.
+    lists += [[3e-25, 1e-25]]
     return [np.sort(np.asarray(each, dtype=np.float32))[::-1] for each in lists]
 
 
@@ -39,7 +41,7 @@ def opensearch_min_max(scores):
 def elasticsearch_minmax(scores):
     least, most = min(scores), max(scores)
     if abs(least - most) < F(1e-6):
-        return [least] * len(scores)
+        return [F(1.0)] * len(scores)
     return [(score - least) / (most - least) for score in scores]
 
 
@@ -100,13 +102,19 @@ def test_it_is_the_engines_arithmetic_to_the_bit(engine, normaliser, oracle, see
         np.testing.assert_array_equal(made, wanted, err_msg=f"{normaliser} of {scores}")
 
 
-def test_a_lone_hit_is_one_in_opensearch_and_raw_in_elasticsearch():
-    """A lone hit of BM25 beside legs between 0 and 1: the same run is fused otherwise by the two."""
+def test_a_lone_hit_is_one_unless_by_its_z_score():
+    """A lone hit of BM25 beside legs between 0 and 1: by z_score alone, it outweighs everything."""
     lone = [np.array([12.5], dtype=np.float32)]
     assert normalised(MinMax(floor=0.001), lone)[0] == 1.0
-    assert normalised(MinMax("minmax", lone=None, closeness=1e-6), lone)[0] == 12.5
+    assert normalised(MinMax("minmax", closeness=1e-6), lone)[0] == 1.0
     assert normalised(ZScore(), lone)[0] == 12.5
     assert normalised(L2(), lone)[0] == 1.0
+
+
+def test_scores_whose_squares_underflow_are_0_in_opensearch_and_raw_in_elasticsearch():
+    tiny = [np.array([3e-25, 1e-25], dtype=np.float32)]
+    np.testing.assert_array_equal(normalised(engine_of("opensearch", "l2").rule(0), tiny)[0], [0.0, 0.0])
+    np.testing.assert_array_equal(normalised(engine_of("elasticsearch", "l2_norm").rule(0), tiny)[0], tiny[0])
 
 
 def test_the_least_hit_is_told_from_a_document_that_is_missing_in_opensearch_alone():
@@ -121,7 +129,7 @@ def test_the_least_hit_is_told_from_a_document_that_is_missing_in_opensearch_alo
         ("BM25", 3.0, 2.0 * math.atan(3.0) / math.pi),
         ("IP", -0.5, 0.5 + math.atan(-0.5) / math.pi),
         ("COSINE", 0.25, 0.625),
-        ("L2", 2.0, 1.0 - 2.0 * math.atan(2.0) / math.pi),
+        ("L2", -2.0, 1.0 - 2.0 * math.atan(2.0) / math.pi),
     ],
 )
 def test_milvus_bounds_scores_by_their_metric(metric, score, wanted):
@@ -129,7 +137,7 @@ def test_milvus_bounds_scores_by_their_metric(metric, score, wanted):
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("normaliser", [MinMax(floor=0.001), MinMax(lone=None), L2(), ZScore(), AsGiven()], ids=str)
+@pytest.mark.parametrize("normaliser", [MinMax(floor=0.001), MinMax(), L2(), ZScore(), AsGiven()], ids=str)
 def test_queries_do_not_touch_each_other(normaliser):
     lists = queries(np.random.default_rng(3))
     together = normalised(normaliser, lists)

@@ -15,7 +15,7 @@ from linrank.fusing.normalisers import L2, AsGiven, MinMax, Normaliser
 
 @dataclass(frozen=True)
 class Elasticsearch(FusionEngine):
-    """A search by the linear retriever (8.18 and later), which needs a licence that has it.
+    """A search by the linear retriever (8.18 and later, "l2_norm" 8.19 or 9.1), which needs a licence that has it.
 
     Parameters
     ----------
@@ -28,12 +28,13 @@ class Elasticsearch(FusionEngine):
     title: ClassVar[str] = "Elasticsearch"
     ending: ClassVar[str] = "elasticsearch.json"
     limits: ClassVar[Limits] = Limits(
-        sum_to_one=False, why_no_signals="Put them into a retriever (function_score), and give its scores as a run."
+        sum_to_one=False,
+        negative_scores=False,
+        why_no_signals="Put them into a retriever (function_score), and give its scores as a run.",
     )
     normalisers: ClassVar[Mapping[str, Normaliser]] = {
-        # Equal scores stay raw: a lone hit of BM25 may count 12 where all others count 1 at most.
-        "minmax": MinMax("minmax", lone=None, closeness=1e-6),
-        "l2_norm": L2("l2_norm", shortest=1e-6, in_double=True),
+        "minmax": MinMax("minmax", closeness=1e-6),
+        "l2_norm": L2("l2_norm", in_double=True, shortest=1e-6),
         "none": AsGiven(),
     }
 
@@ -54,7 +55,10 @@ class Elasticsearch(FusionEngine):
         content = json.dumps({"retriever": retriever, "size": 10}, indent=1, ensure_ascii=False) + "\n"
         notes = ["rank_window_size is the depth: it is how many hits a leg brings, and how many are fused"]
         if self.normaliser_name == "minmax":
-            notes.append("where all of a leg's hits have one score, Elasticsearch leaves it raw; so it is here")
+            notes.append(
+                "where all of a leg's hits have one score, it counts 1; Elasticsearch before 8.18.3, and 9.0.0 to "
+                "9.0.2, leaves it raw"
+            )
         return Configuration(content, {}, tuple(notes))
 
     def commands(self, deployed: Deployed, file: str) -> str:  # noqa: ARG002 - one signature for every engine

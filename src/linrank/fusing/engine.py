@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
 from linrank.fusing.candidate_kernels import put_into
-from linrank.fusing.candidates import Candidates
+from linrank.fusing.candidates import Candidates, Leg
 from linrank.fusing.fusers import Fuser, ReciprocalRanks, WeightedLegs
-from linrank.fusing.normalisers import Normaliser
+from linrank.fusing.normalisers import MinMax, Normaliser
 from linrank.threads import number_of_threads
 
 _DIGITS = 6
@@ -32,6 +32,7 @@ class Limits:
     non_negative : whether it refuses weights below 0
     sum_to_one : whether weights must add up to 1
     most_legs, legs : how many legs it takes at most, or exactly
+    negative_scores : whether its queries can have scores below 0
     signals : whether numbers of documents, such as popularity, can be added
     why_no_signals : where they cannot, what can be done
     """
@@ -40,6 +41,7 @@ class Limits:
     sum_to_one: bool = True
     most_legs: int | None = None
     legs: int | None = None
+    negative_scores: bool = True
     signals: bool = False
     why_no_signals: str = "Leave them out, or fuse for qdrant, sql or vespa."
 
@@ -130,6 +132,10 @@ class FusionEngine:
         """By which the scores of a leg are normalised."""
         return self.normalisers[self.normaliser_name]
 
+    def brings(self, leg: Leg) -> Leg:
+        """The hits of a leg that the engine fuses; most fuse all that they are given."""
+        return leg
+
     def without(self, leg: int) -> FusionEngine:  # noqa: ARG002 - most have nothing to say of single legs
         """The engine for all legs but one."""
         return self
@@ -145,6 +151,18 @@ class FusionEngine:
             return (
                 f"{self.title} adds no numbers of documents ({', '.join(candidates.signals)}) to a fused score. "
                 f"{limits.why_no_signals}"
+            )
+        return None if limits.negative_scores else self._refuses_negative(candidates)
+
+    def _refuses_negative(self, candidates: Candidates) -> str | None:
+        for place, leg in enumerate(candidates.legs):
+            # There only differences count, and a cosine is as good as (1 + cos) / 2.
+            if isinstance(self.rule(place), MinMax) or leg.scores.min(initial=0.0) >= 0.0:
+                continue
+            return (
+                f"leg {leg.name!r} has scores below 0, which no query of {self.title} has, and "
+                f"{self.normaliser_name} weighs them as they are. Give the scores that {self.title} gives, such as "
+                f"(1 + cos) / 2 for a cosine, or use {next(iter(self.normalisers))}."
             )
         return None
 
@@ -176,6 +194,11 @@ class FusionEngine:
             if weight != 0.0:
                 scores += weight * matrix[:, column]
         return scores
+
+    def reciprocals(self, places: NDArray[Any]) -> NDArray[Any]:
+        """1 / place for each of several whole numbers, as the engine divides; it adds them up in their own type."""
+        quotients: NDArray[Any] = np.float32(1.0) / places.astype(np.float32)
+        return quotients
 
     def in_units(self, weights: Vector) -> Vector:
         """Weights of the same order of documents as the engine takes them, in few digits: their sizes add up to 1."""

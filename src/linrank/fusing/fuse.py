@@ -12,7 +12,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.dataset.queries import check_folds
 from linrank.errors import LinrankError
-from linrank.fusing.candidates import Candidates, refuse_too_large
+from linrank.fusing.candidates import Candidates, Leg, refuse_too_large
 from linrank.fusing.columns import columns_of
 from linrank.fusing.engine import FusionEngine
 from linrank.fusing.enough import learning_curve, smallest_gain, to_judge
@@ -90,12 +90,14 @@ def fuse(
     legs = read_legs(runs)
     judgments = read_judgments(qrels)
     values, said = _signals(signals, legs)
-    every = Candidates.of(legs.legs, legs.query_ids, legs.document_ids, depth, values)
+    brought = [target.brings(leg) for leg in legs.legs]
+    every = Candidates.of(brought, legs.query_ids, legs.document_ids, depth, values)
     judged, rest, also = _split(every, judgments.labels)
     check_folds(str(n_folds), n_folds, judged.n_queries)
     documents = JudgedDocuments.of(judgments.labels, judged.query_ids, judged.document_ids)
     problem = FusionProblem.of(target, judged, documents, decides, unjudged)
-    made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, (*said, *also))
+    said = (*said, *_left_out(target, legs.legs, brought), *also)
+    made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, said)
     if by is None:
         return made
     classes = classes_of(queries, by, judged.query_ids)
@@ -209,6 +211,12 @@ def _signals(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ...]
     return made, ((f"{lacking:,} documents have no signals: they count as 0",) if lacking else ())
 
 
+def _left_out(engine: FusionEngine, legs: Sequence[Leg], brought: Sequence[Leg]) -> tuple[str, ...]:
+    """What to say of hits that the engine does not fuse."""
+    lost = sum(len(leg.scores) for leg in legs) - sum(len(leg.scores) for leg in brought)
+    return (f"{lost:,} hits of score 0 are left out: {engine.title} does not fuse them",) if lost else ()
+
+
 def _split(every: Candidates, labels: Mapping[str, Any]) -> tuple[Candidates, Candidates, tuple[str, ...]]:
     """The candidates of judged queries, those of others, and what to say of queries that are left out."""
     there = np.diff(every.starts) > 0
@@ -266,5 +274,6 @@ def _vectors(engine: FusionEngine, fuser: Fuser, facts: Facts, candidates: Candi
         signal: {name: float(values[number]) for name, number in place.items()}
         for signal, values in candidates.signals.items()
     }
-    fused = fused_runs(engine, fuser, facts, {name: {"query": hits} for name, hits in legs.items()}, signals)
+    deployed = deployed_as(engine, candidates, fuser)
+    fused = fused_runs(engine, facts.legs, deployed, {name: {"query": hits} for name, hits in legs.items()}, signals)
     return {"target": engine.name, "fused_by": fuser.says, "hits": legs, "signals": signals, "fused": fused["query"]}

@@ -43,7 +43,7 @@ class WeightedLegs:
 
 @dataclass(frozen=True)
 class ReciprocalRanks:
-    """Sum over legs of 1 / (k + rank), ranks from 1 on; signals have no ranks and do not count."""
+    """Sum over legs of 1 / (k + rank), ranks from 1 on, as the engine divides; signals have no ranks."""
 
     k: int
 
@@ -52,10 +52,11 @@ class ReciprocalRanks:
         return f"reciprocal ranks, k = {self.k}"
 
     def scores(self, problem: FusionProblem) -> Vector:
-        made = np.zeros(len(problem.ranks))
-        for column in problem.ranks.T:
-            made += np.where(column > 0, 1.0 / (self.k + column), 0.0)
-        return made
+        engine, ranks = problem.engine, problem.ranks
+        made = np.zeros(len(ranks), dtype=engine.reciprocals(ranks[:0, 0]).dtype)
+        for column in ranks.T:
+            made += np.where(column > 0, engine.reciprocals(self.k + column), made.dtype.type(0.0))
+        return made.astype(np.float64)
 
 
 @dataclass(frozen=True)

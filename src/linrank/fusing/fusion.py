@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -111,7 +111,7 @@ class Fusion:
         runs : as for `fuse`; legs are found by name
         signals : {signal: {document: number}}, where there are any
         """
-        return fused_runs(self.engine, self.fuser, self.facts, runs, signals)
+        return fused_runs(self.engine, self.facts.legs, self.deployed, runs, signals)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write what the engine is given, with what goes beside it and test vectors; return the files.
@@ -231,22 +231,28 @@ class Fusion:
 
 
 def fused_runs(
-    engine: FusionEngine, fuser: Fuser, facts: Facts, runs: Any, signals: Mapping[str, Mapping[str, float]] | None
+    engine: FusionEngine,
+    names: Sequence[str],
+    deployed: Deployed,
+    runs: Any,
+    signals: Mapping[str, Mapping[str, float]] | None,
 ) -> dict[str, dict[str, float]]:
-    """{query: {document: fused score}}, the highest first; equal scores by document."""
+    """{query: {document: fused score}} by those of the named legs that are deployed; equal scores by document."""
+    for place, name in reversed(list(enumerate(names))):
+        if name not in deployed.legs:
+            engine = engine.without(place)
     legs = read_legs(runs)
     by_name = {leg.name: leg for leg in legs.legs}
-    absent = [name for name in facts.legs if name not in by_name]
+    absent = [name for name in deployed.legs if name not in by_name]
     if absent:
         raise LinrankError(f"there is no leg {absent[0]!r}; there are {', '.join(by_name)}. Name runs as in training.")
     known = {
         name: np.array([(signals or {}).get(name, {}).get(document, 0.0) for document in legs.document_ids])
-        for name in facts.signals
+        for name in deployed.signals
     }
-    candidates = Candidates.of(
-        [by_name[name] for name in facts.legs], legs.query_ids, legs.document_ids, facts.depth, known
-    )
-    scores = fuser.scores(_Scored(engine, candidates))  # type: ignore[arg-type]
+    brought = [engine.brings(by_name[name]) for name in deployed.legs]
+    candidates = Candidates.of(brought, legs.query_ids, legs.document_ids, deployed.depth, known)
+    scores = deployed.fuser.scores(_Scored(engine, candidates))  # type: ignore[arg-type]
     made: dict[str, dict[str, float]] = {}
     for query, qid in enumerate(candidates.query_ids):
         rows = np.arange(candidates.starts[query], candidates.starts[query + 1])

@@ -21,6 +21,7 @@ class Milvus(FusionEngine):
     ----------
     normaliser : "norm_score", by arctangents, or "none"
     metrics : of the legs, in their order, each BM25, IP, COSINE or L2, with commas between them
+        Scores of L2 are distances with a minus sign, so that the best hit has the highest.
     """
 
     name: ClassVar[str] = "milvus"
@@ -33,11 +34,22 @@ class Milvus(FusionEngine):
 
     def refuses(self, candidates: Candidates) -> str | None:
         metrics = self._metrics()
-        if not self.is_raw and len(metrics) != len(candidates.legs):
+        if (metrics or not self.is_raw) and len(metrics) != len(candidates.legs):
             return (
                 f"Milvus normalises a leg by its metric, and metrics={self.metrics!r} names {len(metrics)} for "
                 f"{len(candidates.legs)} legs ({', '.join(candidates.leg_names)}). Say such as metrics=BM25,COSINE."
             )
+        if self.is_raw and set(metrics) == {"L2"}:
+            return (
+                "Milvus adds up raw distances, the least first, and a document that a leg missed counts 0, which is "
+                "the best there is. Use norm_score."
+            )
+        for metric, leg in zip(metrics, candidates.legs, strict=False):
+            if metric == "L2" and leg.scores.max(initial=0.0) > 0.0:
+                return (
+                    f"leg {leg.name!r} has the metric L2 and scores above 0: distances, of which the least is the "
+                    "best, where the best hit of a run has the highest score. Write them with a minus sign."
+                )
         return super().refuses(candidates)
 
     def without(self, leg: int) -> Milvus:
@@ -45,7 +57,10 @@ class Milvus(FusionEngine):
         return replace(self, metrics=",".join(metrics[:leg] + metrics[leg + 1 :]))
 
     def rule(self, leg: int) -> Normaliser:
-        return super().rule(leg) if self.is_raw else Bounded(self._metrics()[leg])
+        if not self.is_raw:
+            return Bounded(self._metrics()[leg])
+        # Beside metrics whose most is the best, Milvus turns distances round by the arctangent all the same.
+        return Bounded("L2") if "L2" in self._metrics()[leg : leg + 1] else super().rule(leg)
 
     def _metrics(self) -> list[str]:
         metrics = [metric.strip().upper() for metric in self.metrics.split(",") if metric.strip()]
@@ -67,5 +82,7 @@ class Milvus(FusionEngine):
             f"ranker = {made}",
             "# client.hybrid_search(collection, reqs, ranker, limit=10)",
         )
-        note = "Milvus Lite normalises otherwise than the server, whose rule this is; it was not run here"
-        return Configuration("\n".join(lines) + "\n", {}, (note,))
+        notes = ("norm_score normalises by arctangents, in Milvus and in Milvus Lite from 3.2 on",)
+        if self.is_raw and not self._metrics():
+            notes = ("none of the legs' metrics is a distance, such as L2; say metrics=… where one is",)
+        return Configuration("\n".join(lines) + "\n", {}, notes)

@@ -10,8 +10,8 @@ from linrank.compiled import kernel
 
 
 @kernel
-def over_span(scores, starts, closeness, lone, floor, normalised):  # type: ignore[no-untyped-def]
-    """(s - least) / (most - least), `floor` for 0; `lone` where the two are equal, the least if that is NaN."""
+def over_span(scores, starts, closeness, floor, normalised):  # type: ignore[no-untyped-def]
+    """(s - least) / (most - least), `floor` for 0; 1 where the two are equal."""
     for query in range(len(starts) - 1):
         first, last = starts[query], starts[query + 1]
         if first == last:
@@ -25,15 +25,18 @@ def over_span(scores, starts, closeness, lone, floor, normalised):  # type: igno
         equal = span == 0.0 or span < closeness
         for hit in range(first, last):
             if equal:
-                normalised[hit] = least if math.isnan(lone) else lone
+                normalised[hit] = 1.0
             else:
                 share = (scores[hit] - least) / span
                 normalised[hit] = floor if share == 0.0 else share
 
 
 @kernel
-def over_length(scores, starts, shortest, in_double, normalised):  # type: ignore[no-untyped-def]
-    """S / sqrt(sum of s²), squares in the scores' own type, their sum too unless `in_double`."""
+def over_length(scores, starts, in_double, shortest, normalised):  # type: ignore[no-untyped-def]
+    """S / sqrt(sum of s²), squares in the scores' own type, their sum too unless `in_double`.
+
+    Where that is 0, so is what is normalised; in double, lengths below `shortest` leave scores as they are.
+    """
     for query in range(len(starts) - 1):
         first, last = starts[query], starts[query + 1]
         if first == last:
@@ -51,9 +54,9 @@ def over_length(scores, starts, shortest, in_double, normalised):  # type: ignor
         exact = math.sqrt(total)
         for hit in range(first, last):
             if in_double:
-                normalised[hit] = scores[hit] if exact < shortest or exact == 0.0 else np.float64(scores[hit]) / exact
+                normalised[hit] = scores[hit] if exact < shortest else np.float64(scores[hit]) / exact
             else:
-                normalised[hit] = scores[hit] if length == 0.0 else scores[hit] / length
+                normalised[hit] = 0.0 if length == 0.0 else scores[hit] / length
 
 
 @kernel

@@ -36,48 +36,45 @@ class Normaliser(Protocol):
 
 @dataclass(frozen=True)
 class MinMax:
-    """(s - least) / (most - least).
+    """(s - least) / (most - least); 1 where the two are equal, as a single hit's are.
 
     Parameters
     ----------
     name : what the engine calls it
     floor : what stands for the 0 of the least
-    lone : what scores become that are all equal, a single one's too; None makes them the least of them
     closeness : scores that differ by less are equal
     """
 
     name: str = "min_max"
     floor: float = 0.0
-    lone: float | None = 1.0
     closeness: float = 0.0
 
     @property
     def says(self) -> str:
         least = f", the least {self.floor:g}" if self.floor else ""
-        lone = "left raw" if self.lone is None else f"{self.lone:g}"
-        return f"(s - least) / (most - least) of a query's hits{least}; equal scores are {lone}"
+        return f"(s - least) / (most - least) of a query's hits{least}; equal scores are 1"
 
     def of(self, scores: NDArray[Any], starts: Offsets) -> NDArray[Any]:
         made = np.empty_like(scores)
-        lone = np.nan if self.lone is None else self.lone
-        over_span(scores, starts, self.closeness, lone, self.floor, made)
+        over_span(scores, starts, self.closeness, self.floor, made)
         return made
 
 
 @dataclass(frozen=True)
 class L2:
-    """S / sqrt(sum of s²); scores of no length stay as they are.
+    """S / sqrt(sum of s²), the squares in the scores' own type.
 
     Parameters
     ----------
     name : what the engine calls it
-    shortest : a length below this is none
-    in_double : whether the squares are summed in double, and not in the scores' own type
+    in_double : whether they are summed in double; then scores whose length is below `shortest` stay as they are,
+        and else those of no length, as squares can underflow, are 0
+    shortest : see there
     """
 
     name: str = "l2"
-    shortest: float = 0.0
     in_double: bool = False
+    shortest: float = 0.0
 
     @property
     def says(self) -> str:
@@ -85,7 +82,7 @@ class L2:
 
     def of(self, scores: NDArray[Any], starts: Offsets) -> NDArray[Any]:
         made = np.empty_like(scores)
-        over_length(scores, starts, self.shortest, self.in_double, made)
+        over_length(scores, starts, self.in_double, self.shortest, made)
         return made
 
 
@@ -123,7 +120,7 @@ class AsGiven:
 @dataclass(frozen=True)
 class Bounded:
     """Milvus's rule for one metric: 2 atan(s) / pi for BM25, 1/2 + atan(s) / pi for IP, (1 + s) / 2 for COSINE and
-    1 - 2 atan(s) / pi for L2.
+    1 - 2 atan(d) / pi for L2, whose scores are distances with a minus sign, s = -d: the best hit is the highest.
     """
 
     metric: str
@@ -140,15 +137,17 @@ class Bounded:
             "BM25": "2 atan(s) / pi",
             "IP": "1/2 + atan(s) / pi",
             "COSINE": "(1 + s) / 2",
-            "L2": "1 - 2 atan(s) / pi",
+            "L2": "1 - 2 atan(-s) / pi",
         }[self.metric]
 
     def of(self, scores: NDArray[Any], starts: Offsets) -> NDArray[Any]:  # noqa: ARG002
-        raw = scores.astype(np.float64)
-        made = {
-            "BM25": lambda: 2.0 * np.arctan(raw) / np.pi,
-            "IP": lambda: 0.5 + np.arctan(raw) / np.pi,
-            "COSINE": lambda: (1.0 + raw) * 0.5,
-            "L2": lambda: 1.0 - 2.0 * np.arctan(raw) / np.pi,
+        own = scores.dtype.type
+        # The arctangent alone is of doubles; all else is of the scores' own type.
+        angle = np.arctan((-scores if self.metric == "L2" else scores).astype(np.float64)).astype(scores.dtype)
+        made: NDArray[Any] = {
+            "BM25": lambda: own(2.0) * angle / own(np.pi),
+            "IP": lambda: own(0.5) + angle / own(np.pi),
+            "COSINE": lambda: (own(1.0) + scores) * own(0.5),
+            "L2": lambda: own(1.0) - own(2.0) * angle / own(np.pi),
         }[self.metric]()
-        return made.astype(scores.dtype)
+        return made

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.exporting.engine import curl
+from linrank.fusing.candidates import Leg
 from linrank.fusing.engine import Configuration, Deployed, FusionEngine, Limits, replace_me
 from linrank.fusing.fusers import ReciprocalRanks
 from linrank.fusing.normalisers import L2, MinMax, Normaliser, ZScore
 
 QUERY = ".query.json"
+_TEN_PLACES = 10**10
 _SHARDS = (
     "scores are normalised over the hits of all shards, at most pagination_depth a shard and leg: with several shards "
     "a leg brings more hits than here"
@@ -39,7 +41,9 @@ class OpenSearch(FusionEngine):
     title: ClassVar[str] = "OpenSearch"
     ending: ClassVar[str] = "opensearch.json"
     limits: ClassVar[Limits] = Limits(
-        most_legs=5, why_no_signals="Put them into a clause (function_score), and give its scores as a run."
+        most_legs=5,
+        negative_scores=False,
+        why_no_signals="Put them into a clause (function_score), and give its scores as a run.",
     )
     normalisers: ClassVar[Mapping[str, Normaliser]] = {
         "min_max": MinMax(floor=0.001),
@@ -50,6 +54,20 @@ class OpenSearch(FusionEngine):
     pipeline: str = "linrank"
     index: str = "products"
     url: str = "http://localhost:9200"
+
+    def brings(self, leg: Leg) -> Leg:
+        """All hits but those of score 0, which a hybrid query does not collect."""
+        kept = leg.scores.astype(np.float32) != 0.0
+        # Where others are below it, 0 is some other number in OpenSearch, such as (1 + cos) / 2.
+        if kept.all() or leg.scores.min() < 0.0:
+            return leg
+        starts = np.append(0, np.cumsum(kept))[leg.starts]
+        return Leg(leg.name, starts, leg.documents[kept], leg.scores[kept])
+
+    def reciprocals(self, places: NDArray[Any]) -> NDArray[Any]:
+        """1 / place in ten decimal places, halves rounded up, and then as float32."""
+        wide = places.astype(np.int64)
+        return ((2 * _TEN_PLACES + wide) // (2 * wide) / _TEN_PLACES).astype(np.float32)
 
     def combine(self, matrix: NDArray[Any], weights: Vector) -> NDArray[Any]:
         """The weighted mean: a running sum, divided by that of the weights; a leg that missed counts with 0."""

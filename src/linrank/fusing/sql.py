@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.exporting.sql import literal, quoted
 from linrank.fusing.engine import Configuration, Deployed, FusionEngine, Limits
@@ -36,6 +37,11 @@ class SQL(FusionEngine):
 
     table: str = "documents"
     key: str = "id"
+
+    def reciprocals(self, places: NDArray[Any]) -> NDArray[Any]:
+        """1 / place in double."""
+        quotients: NDArray[Any] = 1.0 / places.astype(np.float64)
+        return quotients
 
     def write(self, deployed: Deployed) -> Configuration:
         key = quoted(self.key)

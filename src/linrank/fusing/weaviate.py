@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from linrank.arrays import Vector
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import Configuration, Deployed, FusionEngine, Limits
 from linrank.fusing.normalisers import MinMax, Normaliser
+
+_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,11 @@ class Weaviate(FusionEngine):
         if self.vector and self.vector not in candidates.leg_names:
             return f"vector={self.vector!r} is none of the legs {', '.join(candidates.leg_names)}."
         return super().refuses(candidates)
+
+    def in_units(self, weights: Vector) -> Vector:
+        """Two weights whose sum is 1 to the last digit: Weaviate takes alpha, and computes the other."""
+        first = round(float(super().in_units(weights)[0]), _DIGITS)
+        return np.array([first, round(1.0 - first, _DIGITS)])
 
     def write(self, deployed: Deployed) -> Configuration:
         alpha = dict(deployed.leg_weights)[self.vector or deployed.legs[1]]
