@@ -20,7 +20,7 @@ demo: $(VENV)/.installed  ## rankers trained and compared on sample data, with a
 test: $(VENV)/.dev $(VENV)/.browser  ## all tests, the report's in Chromium where it can be installed
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetched into .cache: some 270 MB the first time
+test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetched into .cache: some 290 MB the first time
 	$(BIN)/python -m pytest -p engines.results tests/engines tests/exporting tests/estimators/test_pyterrier.py $(WRITE)
 
 fuzz: $(VENV)/.fuzz  ## a million hostile inputs and more, guided by coverage, over all readers: some 40 minutes

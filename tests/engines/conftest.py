@@ -49,6 +49,14 @@ def opensearch_ltr(opensearch):
 
 
 @pytest.fixture(scope="session")
+def opensearch_hybrid(opensearch):
+    """OpenSearch with the plugin whose pipelines fuse the clauses of hybrid queries."""
+    if opensearch.without_hybrid:
+        pytest.skip(f"OpenSearch without hybrid search: {opensearch.without_hybrid}")
+    return opensearch
+
+
+@pytest.fixture(scope="session")
 def lucene():
     with running(lambda: Expressions("lucene")) as compiler:
         yield compiler

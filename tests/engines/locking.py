@@ -30,6 +30,11 @@ ROOTS = {
         f"com.ibm.icu:icu4j:{ICU}",
         f"com.ibm.icu:icu4j-localespi:{ICU}",
     ],
+    # What a search pipeline normalises and combines by; it needs the other.
+    "opensearch-hybrid": [
+        "org.opensearch.plugin:opensearch-knn:3.6.0.0:zip",
+        "org.opensearch.plugin:neural-search:3.6.0.0:zip",
+    ],
     "lucene": [f"org.apache.lucene:lucene-expressions:{LUCENE}"],
     # Its ranking expressions need no more of it; what else the library declares is for a whole container.
     "vespa": [

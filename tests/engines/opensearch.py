@@ -1,4 +1,4 @@
-"""A real OpenSearch, with its learning-to-rank plugin where one can be had."""
+"""A real OpenSearch, with its plugins for learning to rank and for hybrid search where they can be had."""
 
 import json
 import os
@@ -13,8 +13,8 @@ from engines.server import Server, free_port
 
 PLUGIN = "org/opensearch/ltr/3.6.0.0/ltr-3.6.0.0.zip"
 
-# Modules that search does not need, and that take half of the room.
-UNUSED = {"ingest-geoip", "transport-grpc"}
+# A module that search does not need, and that takes half of the room.
+UNUSED = {"ingest-geoip"}
 
 
 def learning_to_rank() -> Path:
@@ -27,7 +27,7 @@ def learning_to_rank() -> Path:
 
 
 class OpenSearch(Server):
-    """One node; `without_ltr` says why it has no learning to rank, or is None."""
+    """One node; `without_ltr` and `without_hybrid` say why it has no learning to rank or hybrid search, or are None."""
 
     def __init__(self):
         distribution, *locales = fetch_locked("opensearch")
@@ -36,6 +36,7 @@ class OpenSearch(Server):
             archive.extractall(folder, [name for name in archive.namelist() if not set(name.split("/")) & UNUSED])
         home = folder / distribution.stem
         self.without_ltr = self.install_ltr(home / "plugins" / "opensearch-ltr")
+        self.without_hybrid = self.install_hybrid(home / "plugins")
         (folder / "tmp").mkdir()
         runtime, user = JAVA_HOME, ""
         if os.geteuid() == 0:
@@ -83,6 +84,17 @@ class OpenSearch(Server):
             archive.extractall(folder)
         return None
 
+    @staticmethod
+    def install_hybrid(folder: Path) -> str | None:
+        try:
+            plugins = fetch_locked("opensearch-hybrid")
+        except UnreachableError as error:
+            return str(error)
+        for plugin in plugins:
+            with zipfile.ZipFile(plugin) as archive:
+                archive.extractall(folder / plugin.stem)
+        return None
+
     def put(self, path: str, body):
         return self.call("PUT", path, body)
 
@@ -92,10 +104,10 @@ class OpenSearch(Server):
     def delete(self, path: str):
         return self.call("DELETE", path)
 
-    def create_index(self, name: str, fields: dict[str, str]) -> None:
-        """An index of one shard whose fields have these types."""
+    def create_index(self, name: str, fields: dict[str, str], n_shards: int = 1) -> None:
+        """An index whose fields have these types."""
         properties = {field: {"type": kind} for field, kind in fields.items()}
-        self.put(f"/{name}", {"settings": {"number_of_shards": 1}, "mappings": {"properties": properties}})
+        self.put(f"/{name}", {"settings": {"number_of_shards": n_shards}, "mappings": {"properties": properties}})
 
     def index(self, name: str, documents: dict[str, dict]) -> None:
         lines = [json.dumps(line) for key, each in documents.items() for line in ({"index": {"_id": key}}, each)]

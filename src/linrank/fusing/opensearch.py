@@ -51,6 +51,8 @@ class OpenSearch(FusionEngine):
         "z_score": ZScore(),
     }
 
+    run_by: ClassVar[str] = "OpenSearch 3.6"
+
     pipeline: str = "linrank"
     index: str = "products"
     url: str = "http://localhost:9200"
