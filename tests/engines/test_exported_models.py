@@ -9,7 +9,9 @@ import pytest
 from engines.judged_like import NAMES, WEIGHTS, assert_same_ranking, documents
 from engines.test_opensearch_ltr import create_features, field_value
 from engines.test_solr import field_features
+from exporting.test_trees import at_thresholds
 from linrank import LinearModel, RankingDataset, export
+from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.scaling import ColumnScaling
 from linrank.exporting.registry import engine_named
 
@@ -64,3 +66,44 @@ def test_opensearch_gives_the_scores_of_the_test_vectors(opensearch_ltr, tmp_pat
     create_features(opensearch_ltr, index, dict(zip(NAMES, map(field_value, FIELDS), strict=True)))
     install(made, tmp_path)
     assert_same_ranking(opensearch_ltr.rerank(index, MODEL), made.vectors.scores)
+
+
+def trees(target: str, shift: float, **settings):
+    """Curves of no negative knot, in units from 1e-7 to 1e15, and documents on both sides of every step."""
+    rng = np.random.default_rng(1)
+    shapes = FeatureShapes.of(
+        "additive",
+        [
+            (np.cumsum(rng.random(12)) * unit, np.cumsum(rng.normal(size=12)))
+            for unit in 10.0 ** np.linspace(-7, 15, len(NAMES))
+        ],
+    )
+    model = LinearModel(np.array(WEIGHTS), tuple(NAMES), shapes, method="additive")
+    made = export(model, engine_named(target, model=MODEL, steps=6, **settings), shift=shift)
+    rows = np.maximum(at_thresholds(made.ranking), 0.0)
+    kept = {str(place): dict(zip(FIELDS, row, strict=True)) for place, row in enumerate(rows.tolist())}
+    return made, kept, made.engine.arithmetic.scores(made.ranking, rows)
+
+
+@pytest.mark.runs("solr-trees")
+@SHIFTS
+def test_solr_has_the_scores_of_trees_at_their_thresholds(solr, tmp_path, shift):
+    core = "trees-shifted" if shift else "trees"
+    made, kept, scores = trees("solr-trees", shift, url=solr.url, collection=core, store="mine")
+    solr.create_core(core)
+    solr.put(core, "/schema/feature-store", field_features("mine", NAMES))
+    solr.index(core, [{"id": key} | each for key, each in kept.items()])
+    install(made, tmp_path)
+    assert_same_ranking(solr.rerank(core, MODEL), scores)
+
+
+@pytest.mark.runs("opensearch-trees")
+@SHIFTS
+def test_opensearch_has_the_scores_of_trees_at_their_thresholds(opensearch_ltr, tmp_path, shift):
+    index = "trees-shifted" if shift else "trees"
+    made, kept, scores = trees("opensearch-trees", shift, url=opensearch_ltr.url, index=index, featureset=index)
+    opensearch_ltr.create_index(index, dict.fromkeys(FIELDS, "float"))
+    opensearch_ltr.index(index, kept)
+    create_features(opensearch_ltr, index, dict(zip(NAMES, map(field_value, FIELDS), strict=True)))
+    install(made, tmp_path)
+    assert_same_ranking(opensearch_ltr.rerank(index, MODEL), scores)

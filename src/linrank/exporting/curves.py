@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -82,6 +82,8 @@ class Logarithm:
 
 Curve: TypeAlias = Piecewise | Logarithm
 
+Part = TypeVar("Part")
+
 _NAMED = 6
 _FLOAT32 = (-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max))
 
@@ -122,16 +124,20 @@ class Words:
             for value, knot, slope in zip(curve.values, curve.knots, curve.slopes, strict=False)
         ]
         ends = (self.number(value) for value in (curve.values[0], curve.values[-1]))
-        return self._halved(x, curve.knots, [next(ends), *lines, next(ends)])
+        thresholds = [self.number(float(knot)) for knot in curve.knots]
+        return halved(
+            [next(ends), *lines, next(ends)], lambda k, below, above: self.choose(x, thresholds[k], below, above)
+        )
 
-    def _halved(self, x: str, thresholds: Vector, results: list[str]) -> str:
-        """The result that x has between the thresholds, found by halving: few comparisons, whatever their number."""
-        if len(results) == 1:
-            return results[0]
-        middle = len(results) // 2
-        below = self._halved(x, thresholds[: middle - 1], results[:middle])
-        above = self._halved(x, thresholds[middle:], results[middle:])
-        return self.choose(x, self.number(float(thresholds[middle - 1])), below, above)
+
+def halved(results: Sequence[Part], split: Callable[[int, Part, Part], Part]) -> Part:
+    """The results between thresholds as a tree of `split(threshold, below, above)`: few comparisons of many."""
+
+    def between(first: int, last: int) -> Part:
+        middle = (first + last) // 2
+        return results[first] if middle == first else split(middle - 1, between(first, middle), between(middle, last))
+
+    return between(0, len(results))
 
 
 def plain_number(number: float) -> str:

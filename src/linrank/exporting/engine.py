@@ -12,7 +12,7 @@ import numpy as np
 
 from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import Arithmetic
-from linrank.exporting.curves import Logarithm
+from linrank.exporting.curves import Logarithm, Piecewise
 from linrank.exporting.weighted_sum import WeightedSum
 
 # What is wrong with a feature's name, and the remedy; None where nothing is.
@@ -36,6 +36,7 @@ class Accepts:
     shift : whether a constant can be added to the score
     most_features : how many features a model may have
     curves : whether it can compute the curves of a model that transforms features
+    lines : whether it can weigh features as they are; where not, only curves that end are taken, as trees
     problem_with_name : what is wrong with a name, or None
     why : where the limit of features comes from, and what to do
     """
@@ -44,6 +45,7 @@ class Accepts:
     shift: bool = True
     most_features: int | None = None
     curves: bool = False
+    lines: bool = True
     problem_with_name: ProblemWithName = printable
     why: str = "Train a sparser model: linrank path."
 
@@ -102,6 +104,8 @@ def check(engine: Engine, ranking: WeightedSum) -> None:
     accepts, arithmetic = engine.accepts, engine.arithmetic
     if ranking.curves and not accepts.curves:
         raise LinrankError(_no_curves(engine.title, ranking))
+    if not accepts.lines and not (ranking.curves and isinstance(ranking.curves[0], Piecewise)):
+        raise LinrankError(_no_trees(engine.name, ranking))
     if ranking.shift and not accepts.shift:
         raise LinrankError(f"{engine.title} has no place for a constant. Leave the shift out: it changes no order.")
     if abs(ranking.shift) > arithmetic.largest:
@@ -126,14 +130,28 @@ def _no_curves(title: str, ranking: WeightedSum) -> str:
     """Why a model that transforms features is refused, and what to do, with the formula of the largest weight."""
     j = int(np.argmax(np.abs(ranking.weights)))
     curve, name = ranking.curves[j], ranking.names[j]
-    own = ""
+    own, as_trees = "", "; or as trees: solr-trees, elasticsearch-trees, opensearch-trees"
     if isinstance(curve, Logarithm):
+        as_trees = ""
         own = f" In Solr a feature may be that function itself: {solr_function(curve, name)}."
     return (
         f"{title} weighs features as they are, and cannot compute what the model makes of them first. Compute it when "
         f"documents are indexed, store it in the features' place, and export replace(model, scaling=None): "
         f"{curve.said(name)}. All are in linrank show --json.{own} Or export to a target that computes curves: vespa, "
-        "elasticsearch-script, qdrant, sql, onnx, python, json."
+        f"elasticsearch-script, qdrant, sql, onnx, python, json{as_trees}."
+    )
+
+
+def _no_trees(target: str, ranking: WeightedSum) -> str:
+    """Why a model without curves that end is refused where curves become trees, and what to do."""
+    if ranking.curves:
+        return (
+            f"{target} has curves as steps, of which logarithms would need more and more. Train with --transform "
+            "rank-gauss, or export to a target that computes logarithms: vespa, elasticsearch-script, qdrant, sql."
+        )
+    return (
+        f"{target} has curves as trees, and this model weighs features as they are. Export it to "
+        f"{target.removesuffix('-trees')}, or train a model with curves: --method additive, or --transform rank-gauss."
     )
 
 

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 # Each target, where it is, and the sentence the help says about it.
 TARGETS = {
     "solr": ("solr", "Solr", "a model for Solr's LTR module"),
+    "solr-trees": ("solr", "SolrTrees", "curves as trees for Solr's LTR module"),
     "elasticsearch": ("ltr_plugin", "ElasticsearchLTR", "a model for Elasticsearch's LTR plugin"),
     "opensearch": ("ltr_plugin", "OpenSearchLTR", "a model for OpenSearch's LTR plugin"),
+    "elasticsearch-trees": ("ltr_plugin", "ElasticsearchTrees", "curves as trees for Elasticsearch's LTR plugin"),
+    "opensearch-trees": ("ltr_plugin", "OpenSearchTrees", "curves as trees for OpenSearch's LTR plugin"),
     "elasticsearch-script": (
         "elasticsearch_script",
         "ElasticsearchScript",

@@ -17,6 +17,9 @@ from linrank.exporting.curves import Curve, curves_of
 if TYPE_CHECKING:
     from linrank.model import LinearModel
 
+# The column of the feature that is always 1, which the model does not have.
+_CONSTANT = -1
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
@@ -76,6 +79,11 @@ class WeightedSum:
         """Each feature's weight by its name, in order."""
         return dict(zip(self.names, self.weights.tolist(), strict=True))
 
+    @property
+    def has_shift(self) -> bool:
+        """Whether a constant is added, as it is or by a feature that is always 1."""
+        return bool(self.shift) or _CONSTANT in self.columns
+
     def terms(self) -> list[tuple[str, float, Curve | None]]:
         """Each feature's name, its weight, and its curve where it has one."""
         curves = self.curves or (None,) * len(self)
@@ -98,8 +106,8 @@ class WeightedSum:
                 "constant='…'."
             )
         return replace(
-            self, names=(*self.names, name), weights=np.append(self.weights, self.shift), columns=(*self.columns, -1),
-            shift=0.0,
+            self, names=(*self.names, name), weights=np.append(self.weights, self.shift),
+            columns=(*self.columns, _CONSTANT), shift=0.0,
         )  # fmt: skip
 
 
