@@ -71,14 +71,14 @@ class BinnedFeatures:
 
     def product(self, weights: Vector, scores: Vector) -> Vector:
         """scores_i = sum over c of weights_c g_c(x_i)."""
-        bases, rises = np.empty((2, self._n_places))
-        _fill_tables(self.at_knots, self.starts, weights, bases, rises)
-        _look_up(self.codes, self.at_knots.shape[1], bases, rises, scores)
+        table = np.empty(2 * self._n_places)
+        _fill_table(self.at_knots, self.starts, weights, table)
+        _look_up(self.codes, self.at_knots.shape[1], table, scores)
         return scores
 
     def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
         """Add sum_i slopes_i g_c(x_i) to `total`."""
-        sums = np.zeros((self._n_places, 2))
+        sums = np.zeros(2 * self._n_places)
         _count(self.codes, self.at_knots.shape[1], slopes, sums)
         _add_from_knots(self.at_knots, self.starts, sums, total)
         return total
@@ -148,9 +148,14 @@ def _encode(values, knots, starts, codes):  # type: ignore[no-untyped-def]
             codes[i, j] = np.uint32(np.round((np.float64(place - first) + fraction) * _WHOLE))
 
 
+# A bin has two numbers beside each other in tables and histograms, where one line of the cache brings both; `base` is
+# where those of a feature begin. Places are unsigned numbers: a signed index might be negative, and would be looked at
+# twice. Codes are below 2^31, and signed ones are turned into float64 in fewer steps.
+
+
 @kernel
-def _fill_tables(at_knots, starts, weights, bases, rises):  # type: ignore[no-untyped-def]
-    """So that the sum of a feature's columns is bases[bin] + code x rises[bin]."""
+def _fill_table(at_knots, starts, weights, table):  # type: ignore[no-untyped-def]
+    """So that the sum of a feature's columns is the bin's first number + code x its second."""
     n_knots = at_knots.shape[1]
     curve = np.empty(n_knots)
     for j in range(len(starts) - 1):
@@ -158,28 +163,26 @@ def _fill_tables(at_knots, starts, weights, bases, rises):  # type: ignore[no-un
         for column in range(starts[j], starts[j + 1]):
             for k in range(n_knots):
                 curve[k] += weights[column] * at_knots[column, k]
-        place = j * n_knots
+        base = 2 * j * n_knots
         for k in range(n_knots - 1):
             rise = curve[k + 1] - curve[k]
-            bases[place + k] = curve[k] - k * rise
-            rises[place + k] = rise / _WHOLE
-        bases[place + n_knots - 1] = curve[n_knots - 1]
-        rises[place + n_knots - 1] = 0.0
-
-
-# Places are unsigned numbers: a signed index might be negative, and would be looked at twice. Codes are below 2^31, and
-# signed ones are turned into float64 in fewer steps.
+            table[base + 2 * k] = curve[k] - k * rise
+            table[base + 2 * k + 1] = rise / _WHOLE
+        table[base + 2 * n_knots - 2] = curve[n_knots - 1]
+        table[base + 2 * n_knots - 1] = 0.0
 
 
 @summing_kernel
-def _look_up(codes, n_knots, bases, rises, scores):  # type: ignore[no-untyped-def]
+def _look_up(codes, n_knots, table, scores):  # type: ignore[no-untyped-def]
     n_rows, n_columns = codes.shape
     for i in range(n_rows):
         score = 0.0
+        base = np.uint64(0)
         for j in range(n_columns):
             code = codes[i, j]
-            place = np.uint64(np.uint32(j) * np.uint32(n_knots) + (code >> np.uint32(FRACTION_BITS)))
-            score += bases[place] + rises[place] * np.float64(np.int32(code))
+            place = base + np.uint64(2) * np.uint64(code >> np.uint32(FRACTION_BITS))
+            score += table[place] + table[place + np.uint64(1)] * np.float64(np.int32(code))
+            base += np.uint64(2 * n_knots)
         scores[i] = score
 
 
@@ -192,11 +195,13 @@ def _count(codes, n_knots, slopes, sums):  # type: ignore[no-untyped-def]
         if slope == 0.0:
             # Of documents that are in no pair that counts.
             continue
+        base = np.uint64(0)
         for j in range(n_columns):
             code = codes[i, j]
-            place = np.uint64(np.uint32(j) * np.uint32(n_knots) + (code >> np.uint32(FRACTION_BITS)))
-            sums[place, np.uint64(0)] += slope
-            sums[place, np.uint64(1)] += slope * np.float64(np.int32(code))
+            place = base + np.uint64(2) * np.uint64(code >> np.uint32(FRACTION_BITS))
+            sums[place] += slope
+            sums[place + np.uint64(1)] += slope * np.float64(np.int32(code))
+            base += np.uint64(2 * n_knots)
 
 
 @kernel
@@ -207,8 +212,9 @@ def _add_from_knots(at_knots, starts, sums, total):  # type: ignore[no-untyped-d
     for j in range(len(starts) - 1):
         hats[:] = 0.0
         for k in range(n_knots):
-            whole = sums[j * n_knots + k, 0]
-            fraction = sums[j * n_knots + k, 1] / _WHOLE - k * whole
+            place = 2 * (j * n_knots + k)
+            whole = sums[place]
+            fraction = sums[place + 1] / _WHOLE - k * whole
             hats[k] += whole
             if k + 1 < n_knots:
                 hats[k] -= fraction

@@ -70,7 +70,6 @@ class _InFeatureSet(Target):
         notes = [
             f"a feature that a document lacks counts as 0; the model counts a missing value as {ranking.missing:g}",
             f"every feature of set {named} is computed, with a weight or not: to save some, make a set without them",
-            f"the sum is in the order of set {named}: where that is not the order here, last digits may differ",
         ]
         if not ranking.has_shift:
             beyond = "hits beyond the window score 0 and would stand above those with a negative score"
