@@ -12,8 +12,10 @@ import pytest
 
 import linrank
 from linrank import LinearModel
-from linrank.cli import VERBS, main
+from linrank.cli import VERBS, main, methods
 from linrank.cli.option_names import in_words_of
+from linrank.estimators.catalogue import METHODS
+from linrank.estimators.settings import settings_of
 from linrank.objective.registry import ranking_losses
 
 PARSERS = {verb: import_module(f"linrank.cli.{verb}").parser() for verb in VERBS}
@@ -271,3 +273,18 @@ def test_bash_completes(scripts, tmp_path, words, expected):
         ["bash", "-c", f"{scripts['bash']}\ncomplete -p linrank"], capture_output=True, text=True, check=True
     )
     assert "-o default" in told.stdout
+
+
+@pytest.mark.parametrize("method", methods.NAMES)
+def test_every_setting_of_a_method_is_told(capsys, method):
+    with pytest.raises(SystemExit) as ended:
+        PARSERS["train"].parse_args(["--settings", method])
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert said.startswith(f"{method}: ")
+    assert "Examples" not in said
+    for name, setting in settings_of(METHODS[method].load()).items():
+        assert re.search(rf"^{name}.* : |^.*, {name}\b.* : ", said, re.MULTILINE), name
+        assert (f"{name}={setting.default}" in said.rpartition("unless set: ")[2]) == (
+            name not in ("progress", "executor")
+        )

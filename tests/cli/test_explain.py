@@ -135,3 +135,19 @@ def test_help_says_which_qid_is_which():
     assert "--qid COLUMN" not in shown
     with pytest.raises(SystemExit):
         explain.parser().parse_args(["model.json", "data.txt"])
+
+
+def test_the_curves_of_what_is_compared_are_drawn(run, folder):
+    from linrank.dataset.feature_shapes import FeatureShapes
+
+    curves = [([0.0, 1.0, 2.0], [0.0, rise, 0.0]) for rise in (1.0, -1.0, 2.0, 3.0, 4.0)]
+    LinearModel(np.ones(5), DATA.names, FeatureShapes.of("additive", curves)).save(folder / "curves.json")
+    query, _ = query_of_size(4)
+    shown = run("curves.json", "data.txt", "--qid", query, "--above", 1, "--below", 2, "--top", 5)
+    *_, drawn = shown.partition("difference of scores")
+    parts = json.loads(run("curves.json", "data.txt", "--qid", query, "--above", 1, "--below", 2, "--json"))
+    for part in parts["explanation"]["contributions"]:
+        expected = "█▁█" if part["feature"] == DATA.names[1] else "▁█▁"
+        line = [line.split() for line in drawn.splitlines() if line.split()[:1] == [part["feature"]]]
+        assert line == ([[part["feature"], expected, "0", "2"]] if part["amount"] else [])
+    assert "f(x)" not in run("none.json", "data.txt", "--qid", query, "--above", 1, "--below", 2)

@@ -130,6 +130,12 @@ def test_monotone_curves_only_rise_or_only_fall(direction):
     assert ranker.gap_ <= 1e-4 * ranker.objective_
 
 
+def test_monotone_may_be_the_text_of_a_command_line():
+    text, given = (AdditiveRanker(0.05, smoothing=1.0, monotone=way).fit(DATA) for way in ('{"1": "-"}', {"1": "-"}))
+    assert text.coef_.tolist() == given.coef_.tolist()
+    assert np.all(np.diff(text.curves_["1"][1]) <= 0)
+
+
 def test_monotone_by_name_leaves_the_others_free():
     named = replace(DATA, feature_names=tuple("abcdefgh"))
     free = AdditiveRanker(0.05, smoothing=0.1).fit(named)
@@ -227,7 +233,9 @@ def test_one_query_has_lines_and_says_so():
         ({"n_knots": 17}, "n_knots=17; at most 16"),
         ({"group_l1": -1.0}, "group_l1=-1.0; use 0 or a positive number"),
         ({"group_l1": 1.0, "monotone": "+"}, "group_l1 and monotone cannot be had together"),
-        ({"monotone": "up"}, "monotone='up'; use 'non-negative'"),
+        ({"monotone": "up"}, "monotone='up'; use '\\+' or '-', or"),
+        ({"monotone": {"1": 1}}, "use '\\+' or '-', or"),
+        ({"monotone": '{"1": '}, "is no JSON: .* Use {\"feature\""),
         ({"monotone": (0.0, 1.0)}, "use '\\+' or '-', or"),
         ({"monotone": {"z": "+"}}, "monotone: there is no feature 'z'"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from linrank.cli.data_arguments import add_data_options
 from linrank.cli.inputs import place_to_read
 from linrank.cli.outputs import check_files
 from linrank.cli.scoring import read_to_score
+from linrank.cli.show import curve_in_words
 from linrank.errors import LinrankError
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class _Query:
     order: list[int]
     scaled: bool
     curved: Any = None
+    curve_of: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, model: LinearModel, data: RankingDataset, number: int) -> _Query:
@@ -113,6 +116,7 @@ class _Query:
         if model.scaling is not None and not by_query and not folds(model.scaling):
             curved = model.scaling.apply(features)
         weights, names = model.raw_weights() if folds(model.scaling) else model.weights, model.feature_names
+        columns: Any = range(len(names))
         if sparse.issparse(features):
             # Of a million columns a query has few, and the others contribute nothing.
             columns = np.unique(features.indices)
@@ -121,7 +125,9 @@ class _Query:
             names = tuple(names[column] for column in columns.tolist())
         order = np.argsort(-scores, kind="stable").tolist()
         features = np.asarray(features, dtype=np.float64)
-        return cls(part, names, weights, features, scores.tolist(), order, by_query, curved)
+        shown = getattr(model.scaling, "shown", None)
+        curve_of = shown and {name: shown(column) for name, column in zip(names, columns, strict=True)}
+        return cls(part, names, weights, features, scores.tolist(), order, by_query, curved, curve_of)
 
     def position(self, text: str, option: str) -> int:
         """The row of the query that has this document id, or this number from 1."""
@@ -205,7 +211,13 @@ class _Query:
         print_(f"scores {self.scores[above]:.6g} and {self.scores[below]:.6g}{judged}\n")
         if self.scaled:
             print_("Features are as the model sees them, scaled within the query.\n")
-        print_(self.explanation(above, below).table(top))
+        explained = self.explanation(above, below)
+        print_(explained.table(top))
+        if self.curve_of is not None:
+            shown = table(None, "feature", "f(x)", "from", "to")
+            for part in explained.top(top):
+                shown.add_row(part.feature, *curve_in_words(self.curve_of[part.feature]))
+            print_(shown)
 
 
 def _some(names: list[str]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import inspect
+import sys
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +24,8 @@ TRANSFORMS = ("none", "rank-gauss", "signed-log", "auto")
 
 # Options that are parameters of the estimator, by the same name or another.
 _SAME_NAME = ("C", "loss", "penalty", "pairs", "weighting", "solver", "tol", "max_iter", "patience", "max_seconds")
+# What a command line has no words for.
+_NOT_BY_HAND = ("progress", "executor")
 _OPTIONS = {**{name: name for name in _SAME_NAME}, "threads": "n_threads"}
 
 
@@ -134,6 +138,23 @@ def add_method_choice(parser: ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a setting of the method, such as l1=10, radius=5 or passes=3; may be given several times",
     )
+    parser.add_argument(
+        "--settings", choices=NAMES, action=_SaySettings, help="say what a method does and can be set of it, and end"
+    )
+
+
+class _SaySettings(Action):
+    """What the method's own text says, and what each setting is unless set."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:  # noqa: ARG002
+        from linrank.estimators.settings import settings_of
+
+        kind = METHODS[values].load()
+        says = inspect.cleandoc(kind.__doc__ or "").partition("\nExamples\n")[0].strip()
+        known = settings_of(kind)
+        defaults = ", ".join(f"{name}={one.default}" for name, one in known.items() if name not in _NOT_BY_HAND)
+        sys.stdout.write(f"{values}: {says}\n\nunless set: {defaults}\n")
+        parser.exit()
 
 
 def given_parameters(arguments: Namespace) -> dict[str, Any]:
@@ -155,7 +176,7 @@ def make_ranker(arguments: Namespace, progress: Callable[[Any], object] | None) 
     settings = each_once((_setting(text, known) for text in arguments.set), given)
     for parameter in settings:
         if parameter not in known:
-            names = ", ".join(repr(word) for word in known if word not in ("progress", "executor"))
+            names = ", ".join(repr(word) for word in known if word not in _NOT_BY_HAND)
             unknown = f"{parameter}=" if parameter in given else f"setting {parameter} (--set)"
             raise LinrankError(f"{arguments.method} has no {unknown}; its settings are {names}.")
     if "progress" in known:

@@ -124,7 +124,7 @@ def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
         shown = table(None, "feature", "weight", "f(x)", "from", "to")
         for row in rows:
             curve = row["curve"]
-            shown.add_row(row["feature"], f"{row['weight']:+.6g}", *_curve_in_words(curve))
+            shown.add_row(row["feature"], f"{row['weight']:+.6g}", *curve_in_words(curve))
         return shown
     shown = table(None, "feature", "scaled weight", "raw weight")
     for row in rows:
@@ -133,7 +133,7 @@ def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
     return shown
 
 
-def _curve_in_words(curve: Mapping[str, Any]) -> tuple[str, str, str]:
+def curve_in_words(curve: Mapping[str, Any]) -> tuple[str, str, str]:
     """A curve in a few characters, and where it begins and ends."""
     if "unit" in curve:
         return f"±ln(1 + |x| / {curve['unit']:.4g}) / {curve['scale']:.4g}", "", ""

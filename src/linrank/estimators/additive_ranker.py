@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Iterator, Mapping
@@ -103,8 +104,9 @@ class AdditiveRanker(RankSVM):
         More than 0 adds `group_l1 * sum over features of sqrt(number of its columns) * sqrt(slope^2 + smoothing *
         bending)`, by which whole features leave.
     monotone : text or dict
-        Which way curves go: "+" for all to rise and "-" to fall, or {feature: "+" or "-"} by name or number. Such a
-        curve is smoothed by the sum over segments of (slope - least slope)^2 * length in the place of its bending.
+        Which way curves go: "+" for all to rise and "-" to fall, or {feature: "+" or "-"} by name or number, which
+        may be JSON. Such a curve is smoothed by the sum over segments of (slope - least slope)^2 * length in the
+        place of its bending.
     cv : int
         Folds of whole queries, where there is no `eval_set`.
     one_se : bool
@@ -145,7 +147,7 @@ class AdditiveRanker(RankSVM):
     smoothing: float | str = "auto"
     n_knots: int = 12
     group_l1: float = 0.0
-    monotone: Any = None
+    monotone: str | Mapping[Any, str] | None = None
     cv: int = 5
     one_se: bool = True
     random_state: int = 0
@@ -230,15 +232,15 @@ class AdditiveRanker(RankSVM):
         """1 for curves that must rise, -1 for those that must fall, 0 for others."""
         if self.monotone is None:
             return np.zeros(self.n_features_in_)
+        ways = _from_text(self.monotone)
+        for way in ways.values() if isinstance(ways, Mapping) else [ways]:
+            if way not in ("+", "-"):
+                raise LinrankError(f"monotone={self.monotone!r}; use '+' or '-', or {{feature: '+' or '-'}}.")
         try:
-            bounds = bounds_by_name(self.monotone, self._names)
+            bounds = bounds_by_name(ways, self._names)
         except LinrankError as error:
             raise LinrankError(str(error).replace("bounds", "monotone")) from None
-        lower, upper = (np.broadcast_to(side, self.n_features_in_) for side in (bounds.lower, bounds.upper))
-        rises, falls = np.isfinite(lower), np.isfinite(upper)
-        if (rises & falls).any() or lower[rises].any() or upper[falls].any():
-            raise LinrankError(f"monotone={self.monotone!r}; use '+' or '-', or {{feature: '+' or '-'}}.")
-        return np.where(rises, 1.0, np.where(falls, -1.0, 0.0))
+        return np.isfinite(bounds.lower) * np.ones(self.n_features_in_) - np.isfinite(bounds.upper)
 
     def _solved(
         self, dataset: RankingDataset, coded: _Coded, executor: Threads, start: Vector | None, watch: Any = None
@@ -311,6 +313,16 @@ class AdditiveRanker(RankSVM):
             shapes, sizes = coded.basis.shapes(coded.at_knots, coded.starts, weights)
             measures.append(measure.per_query(_scores(shapes, sizes, test.features), test))
         return measures[::-1]
+
+
+def _from_text(monotone: Any) -> Any:
+    """A dictionary that was given as JSON, as on a command line; all else as it is."""
+    if not (isinstance(monotone, str) and monotone.startswith("{")):
+        return monotone
+    try:
+        return json.loads(monotone)
+    except ValueError as error:
+        raise LinrankError(f'monotone={monotone!r} is no JSON: {error}. Use {{"feature": "+"}}.') from None
 
 
 def _named(smoothing: float) -> Any:

@@ -21,6 +21,7 @@ from linrank.experiments.weight_intervals import RESAMPLES, standard_deviations,
 from linrank.model import LinearModel
 
 UNITS = "the change of the score for one standard deviation of the feature"
+OF_CURVES = "the standard deviation of what its curve adds to the score"
 
 
 def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
@@ -57,7 +58,8 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
         for j in np.argsort(-np.abs(weights), kind="stable")
         if weights[j] or (low is not None and high is not None and (low[j] or high[j]))
     )
-    return Weights(name, rows, UNITS, note, shapes_of(model))
+    shapes = shapes_of(model)
+    return Weights(name, rows, OF_CURVES if shapes else UNITS, note, shapes)
 
 
 def shapes_of(model: LinearModel) -> tuple[Shape, ...]:
