@@ -6,9 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linrank import BestLinear, LinearModel, LinrankError, RankSVMCV, make_ranking
+from linrank import XENDCG, BestLinear, LinearModel, LinrankError, RankSVM, RankSVMCV, make_ranking
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling, scaled
+from linrank.dataset.transform_choice import choose_transform
+from linrank.estimators import recipe_search
+from linrank.estimators.recipes import chosen_among, near_means
 from linrank.measures import NDCG
 
 CS = [0.001, 0.03, 1.0]
@@ -28,7 +31,7 @@ def skewed_data():
 
 
 def few(**settings):
-    return BestLinear(**{"Cs": CS, "cv": 3, "penalties": ["l2"], **settings})
+    return BestLinear(**{"Cs": CS, "cv": 3, "penalties": ["l2"], "losses": ["squared_hinge"], **settings})
 
 
 def test_plain_ranksvm_is_kept_where_nothing_is_better_by_a_standard_error(plain_data):
@@ -61,22 +64,85 @@ def test_a_better_one_within_a_standard_error_is_not_taken_and_that_is_said(plai
 
 def test_gains_are_over_the_same_queries(skewed_data):
     best = few(transforms=["rank-gauss"], weightings=["queries"]).fit(skewed_data)
-    first, second = best.tried_
-    gains = second.values - first.values
-    assert second.gain == pytest.approx(gains.mean())
-    assert second.error == pytest.approx(gains.std(ddof=1) / math.sqrt(len(gains)))
+    first, second = ([*one.Cs].index(one.C) for one in best.tried_)
+    # These values of C are too far apart to say anything of one another.
+    gains = best.tried_[1].measures[second] - best.tried_[0].measures[first]
+    assert best.tried_[1].gain == pytest.approx(gains.mean())
+    assert best.tried_[1].error == pytest.approx(gains.std(ddof=1) / math.sqrt(len(gains)))
+
+
+def test_every_recipe_is_measured_as_a_ranker_trained_and_shaped_on_the_other_folds(skewed_data):
+    best = few(losses=["squared_hinge", "xe_ndcg"]).fit(skewed_data)
+    assert len(best.tried_) == 12
+    folds = list(skewed_data.folds(3, 0))
+    for tried in best.tried_:
+        recipe = tried.recipe
+        for place, C in enumerate(tried.Cs):
+            expected = []
+            for train, held_out in folds:
+                shape = recipe_search.fitted(recipe.transform, train)
+                ranker = XENDCG(C) if recipe.loss == "xe_ndcg" else RankSVM(C, weighting=recipe.weighting)
+                scores = ranker.fit(scaled(train, shape)).predict(scaled(held_out, shape))
+                expected.append((NDCG @ 10).per_query(scores, held_out))
+            # Those that choose are solved less exactly: few documents change places.
+            assert np.mean(np.concatenate(expected)) == pytest.approx(tried.measures[place].mean(), abs=0.01)
+
+
+def test_transforms_are_fitted_once_a_fold_for_all_recipes_that_have_them(skewed_data, monkeypatch):
+    fitted = []
+
+    def choose(name, *others):
+        fitted.append(name)
+        return choose_transform(name, *others)
+
+    monkeypatch.setattr(recipe_search, "choose_transform", choose)
+    best = few(losses=["squared_hinge", "xe_ndcg"]).fit(skewed_data)
+    assert sum(tried.recipe.transform == "rank-gauss" for tried in best.tried_) == 4
+    # In each of the folds, and on all data where it is chosen.
+    assert fitted.count("rank-gauss") == 3 + (best.recipe_.transform == "rank-gauss")
+
+
+def test_a_path_ends_where_the_measure_has_fallen_beyond_doubt_and_not_before():
+    falling = [np.full(20, value) + 0.01 * np.arange(20) % 0.03 for value in (0.5, 0.6, 0.5, 0.4, 0.3, 0.2)]
+    ended = [len(falling[:n]) for n in range(1, 7) if recipe_search._has_fallen(falling[:n])]
+    assert ended == [5, 6]
+    noise = np.random.default_rng(0).normal(size=(30, 20))
+    assert not recipe_search._has_fallen(list(noise[:4] - 0.01 * np.arange(4)[:, None]))
+
+
+def test_values_of_C_that_are_near_speak_for_one_another():
+    measures = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    near = near_means(np.array([1.0, 4.0, 100.0]), measures)
+    np.testing.assert_allclose(near, [[1 / 3, 2 / 3], [2 / 3, 1 / 3], [0.5, 0.5]])
 
 
 def test_what_is_expected_is_measured_on_queries_that_chose_nothing(skewed_data):
-    best = few(weightings=["pairs"]).fit(skewed_data)
+    best = few(weightings=["pairs", "ndcg"]).fit(skewed_data)
     part = skewed_data.queries.dealt(3, 0)
+    of_folds = np.concatenate([np.full((part == k).sum(), k) for k in range(3)])
     values = []
     for fold in range(3):
-        of_folds = np.concatenate([np.full((part == k).sum(), k) for k in range(3)])
-        rows = [row for tried in best.tried_ for row in tried.measures]
-        highest = max(rows, key=lambda row: np.nansum(row[of_folds != fold]))
-        values += list(highest[of_folds == fold])
-    assert best.expected_ == pytest.approx(np.nanmean(values))
+        rows = []
+        for tried in best.tried_:
+            others = tried.measures[:, of_folds != fold]
+            place = int(np.argmax(others.mean(axis=1)))
+            rows.append((others[place], tried.measures[place, of_folds == fold]))
+        best_row = max(rows, key=lambda row: row[0].mean())
+        behind = best_row[0] - rows[0][0]
+        plain_is_near = behind.mean() <= behind.std(ddof=1) / math.sqrt(len(behind))
+        values += list((rows[0] if plain_is_near else best_row)[1])
+    assert best.expected_ == pytest.approx(np.mean(values))
+
+
+def test_the_choice_is_that_of_the_queries_it_is_asked_of(skewed_data):
+    best = few().fit(skewed_data)
+    number, place, _ = chosen_among(best.tried_)
+    assert best.tried_[number].recipe == best.recipe_
+    assert best.tried_[number].Cs[place] == best.C_
+    one_query = chosen_among(best.tried_, [0])
+    assert (
+        one_query[0] == 0 or best.tried_[one_query[0]].measures[one_query[1], 0] > best.tried_[0].measures[:, 0].max()
+    )
 
 
 def test_an_eval_set_chooses_and_nothing_is_held_out_of_the_training(skewed_data):
@@ -84,7 +150,8 @@ def test_an_eval_set_chooses_and_nothing_is_held_out_of_the_training(skewed_data
     best = few(weightings=["pairs"]).fit(train, eval_set=vali)
     assert best.expected_ is None
     chosen = next(tried for tried in best.tried_ if tried.recipe == best.recipe_)
-    assert (NDCG @ 10).mean(best.predict(vali), vali) == pytest.approx(chosen.mean)
+    # Trained once more, to the end: a document or two may change places.
+    assert (NDCG @ 10).mean(best.predict(vali), vali) == pytest.approx(chosen.mean, abs=0.01)
 
 
 def test_penalties_are_tried_on_the_best_of_the_others(skewed_data):
@@ -95,10 +162,37 @@ def test_penalties_are_tried_on_the_best_of_the_others(skewed_data):
     assert (last.recipe.transform, last.recipe.weighting) == (highest.transform, highest.weighting)
 
 
-def test_without_time_plain_ranksvm_is_what_there_is_and_that_is_said(plain_data):
+def test_without_time_plain_ranksvm_is_what_there_is_and_what_was_left_out_is_said(plain_data):
     best = few(max_seconds=1e-9).fit(plain_data)
-    assert len(best.tried_) == 1
-    assert any("8 of 9 recipes were not tried" in remark for remark in best.remarks_)
+    assert [tried.recipe for tried in best.tried_] == [best.recipe_]
+    (said,) = [remark for remark in best.remarks_ if "recipes were not tried" in remark]
+    assert said.startswith("8 of 9 recipes")
+    assert "rank-gauss, ndcg, l2" in said
+
+
+def test_a_recipe_that_time_cuts_short_is_left_out_whole(skewed_data, monkeypatch):
+    """The clock runs out within the second fold of the second group."""
+    ticks = iter(range(10_000))
+    monkeypatch.setattr(recipe_search.time, "perf_counter", lambda: next(ticks) * 1.0)
+    best = few(transforms=["rank-gauss", "signed-log"], weightings=["pairs"], max_seconds=40.0).fit(skewed_data)
+    n_queries = {tried.measures.shape[1] for tried in best.tried_}
+    assert n_queries == {skewed_data.n_queries}
+    assert 1 <= len(best.tried_) < 3
+    assert any("signed-log, pairs, l2" in remark for remark in best.remarks_)
+
+
+def test_strengths_go_by_the_pairs_that_a_query_has(plain_data):
+    best = BestLinear(transforms=["standard"], weightings=["queries"], penalties=["l2"], cv=2).fit(plain_data)
+    plain, _, queries = best.tried_
+    pairs = sum((a > b) for q in plain_data.queries.ids for a, b in pairs_of(plain_data, q)) / plain_data.n_queries
+    ratio = queries.Cs[0] / plain.Cs[0]
+    assert ratio / 1.5 <= pairs <= ratio * 1.5
+    assert math.log2(ratio).is_integer()
+
+
+def pairs_of(data, query):
+    labels = data.labels[data.qid == query]
+    return [(a, b) for a in labels for b in labels]
 
 
 def test_its_model_scores_as_it_does_and_knows_its_recipe(skewed_data, tmp_path):
@@ -124,6 +218,7 @@ def test_every_recipe_is_told_as_it_is_tried(plain_data):
         ({"transforms": ["log"]}, "transforms"),
         ({"weightings": "ndcg"}, "use a list"),
         ({"penalties": []}, "use a list"),
+        ({"losses": ["hinge"]}, "losses"),
         ({"max_seconds": 0}, "max_seconds"),
         ({"Cs": [-1.0]}, "Cs"),
         ({"measure": "nonsense"}, "nonsense"),

@@ -129,7 +129,7 @@ def add_method_choice(parser: ArgumentParser) -> None:
         dest="method",
         action="store_const",
         const="best",
-        help="the method best: transform, weighting, penalty and C by --validate or folds, each shown with its gain",
+        help="the method best: transform, loss, weighting, penalty and C by --validate or folds, each with its gain",
     )
     parser.add_argument(
         "--set",

@@ -206,11 +206,19 @@ def _recipes_tried(tried: Any) -> Iterator[tuple[str, str]]:
     """What each recipe came to that was tried before this model; nothing where the record is of another kind."""
     for one in tried if isinstance(tried, list) else ():
         known = one if isinstance(one, dict) else {}
-        recipe = ", ".join(str(known.get(name)) for name in ("transform", "weighting", "penalty"))
         numbers = [known.get(name) for name in ("C", "mean", "gain", "standard_error_of_gain")]
         if all(isinstance(number, float) for number in numbers):
             C, mean, gain, error = numbers
-            yield "tried", f"{recipe}, C = {C:.4g}: {mean:.4f}, {gain:+.4f} ± {error:.4f} beside plain RankSVM"
+            yield (
+                "tried",
+                f"{recipe_in_words(known)}, C = {C:.4g}: {mean:.4f}, {gain:+.4f} ± {error:.4f} beside plain RankSVM",
+            )
+
+
+def recipe_in_words(known: Mapping[str, Any]) -> str:
+    """A recipe of BestLinear by its record: a loss that is not of pairs in the place of their weighting."""
+    is_of_pairs = known.get("loss", "squared_hinge") == "squared_hinge"
+    return ", ".join(str(known.get(name)) for name in ("transform", "weighting" if is_of_pairs else "loss", "penalty"))
 
 
 def certificate_in_words(training: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from linrank.cli.methods import (
     make_ranker,
 )
 from linrank.cli.outputs import MODEL, STANDARD, check_files, place_of
-from linrank.cli.show import certificate_in_words, largest_weights
+from linrank.cli.show import certificate_in_words, largest_weights, recipe_in_words
 from linrank.cli.wanted import files_of, said_of, wanted_settings
 from linrank.errors import LinrankError, UnusableNumberError, naming
 from linrank.threads import begun
@@ -218,15 +218,15 @@ def of_data(model: LinearModel, train: RankingDataset, fingerprint: str | None =
 
 def chosen_in_words(model: LinearModel, summary: dict[str, Any]) -> Iterator[str]:
     """What was chosen among recipes, what it is better by than plain RankSVM, and what to expect of it."""
-    names = ("transform", "weighting", "penalty")
+    names = ("transform", "loss", "weighting", "penalty")
     chosen = next(one for one in summary["tried"] if all(one[name] == model.parameters[name] for name in names))
     measure = model.parameters.get("measure", "")
-    recipe = ", ".join(chosen[name] for name in names)
-    yield f"  chosen        {recipe}, C = {chosen['C']:.4g}, of {len(summary['tried'])} recipes"
+    yield f"  chosen        {recipe_in_words(chosen)}, C = {chosen['C']:.4g}, of {len(summary['tried'])} recipes"
     gain = f"{chosen['gain']:+.4f} ± {chosen['standard_error_of_gain']:.4f} beside plain RankSVM"
     yield f"  held out      {measure} {chosen['mean']:.4f}, {gain}"
     if "expected" in summary:
-        yield f"  expected      {measure} {summary['expected']:.4f}, each fold by what the others choose"
+        expected = f"{measure} {summary['expected']:.4f} where the other folds choose for each fold"
+        yield f"  expected      {expected}; no nested estimate, which linrank compare has"
 
 
 def show_training(

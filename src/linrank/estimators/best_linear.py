@@ -6,109 +6,52 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, asdict, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linrank.arrays import Vector
-from linrank.dataset.applied_scaling import ColumnScaling
-from linrank.dataset.fitted_transforms import RARE
+from linrank.arrays import Offsets, Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import fit_scaling, scaled
+from linrank.dataset.scaling import scaled
+from linrank.dataset.summary import count_pairs
 from linrank.errors import LinrankError
-from linrank.estimators.conventions import ConvergenceWarning
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import LinearRanker
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.rank_svm_cv import RankSVMCV
+from linrank.estimators.recipe_search import Parts, Path, RecipeSearch, fitted
+from linrank.estimators.recipes import (
+    LOSSES,
+    PENALTIES,
+    PLAIN,
+    STRENGTHS,
+    TRANSFORMS,
+    WEIGHTINGS,
+    Recipe,
+    TriedRecipe,
+    best_of,
+    chosen_among,
+    mean_and_error,
+    near_means,
+)
+from linrank.estimators.searching import Edge, unfinished_said
 from linrank.estimators.settings import check_choice, check_positive
-from linrank.measures import parse_measure, within_one_standard_error
+from linrank.executors.local import Threads
+from linrank.measures import parse_measure
 from linrank.model import LinearModel
 
-TRANSFORMS = ("standard", "signed-log", "rank-gauss")
-WEIGHTINGS = ("pairs", "queries", "ndcg")
-PENALTIES = ("l2", "l1")
-# Half as many as RankSVMCV tries, and beyond both ends of those: weightings want each their own.
-_CS = tuple(2.0**exponent for exponent in range(-18, 13, 2))
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What is done to features, how pairs are weighed and what weights cost."""
-
-    transform: str
-    weighting: str
-    penalty: str = "l2"
-
-    def __str__(self) -> str:
-        return f"{self.transform}, {self.weighting}, {self.penalty}"
-
-
-_ROWS_AT_A_TIME = 65_536
-# What everybody would try first, and what all others must beat.
-PLAIN = Recipe("standard", "pairs")
-
-
-@dataclass(frozen=True, eq=False)
-class TriedRecipe:
-    """A recipe with the C that suits it, and what came of it.
-
-    Attributes
-    ----------
-    recipe : Recipe
-    C : float
-        The one with the largest mean.
-    n_features : int
-        That have a weight, trained on everything.
-    mean : float
-        Of the measure over held-out queries.
-    gain, error : float
-        The mean of the differences from plain RankSVM over the same queries, and its standard error.
-    seconds : float
-    measures : ndarray of shape (n_Cs, n_queries)
-        Of each held-out query for each C.
-    values : ndarray
-        For the C that was chosen, without queries that the measure skips.
-    """
-
-    recipe: Recipe
-    C: float
-    n_features: int
-    mean: float
-    gain: float
-    error: float
-    seconds: float
-    measures: NDArray[np.float64] = field(repr=False)
-    values: Vector = field(repr=False)
-
-    def record(self) -> dict[str, Any]:
-        """As a model remembers it."""
-        return {
-            "transform": self.recipe.transform,
-            "weighting": self.recipe.weighting,
-            "penalty": self.recipe.penalty,
-            "C": self.C,
-            "mean": self.mean,
-            "gain": self.gain,
-            "standard_error_of_gain": self.error,
-            "features_used": self.n_features,
-            "seconds": round(self.seconds, 4),
-        }
-
-    def __str__(self) -> str:
-        gain = f"{self.gain:+.4f} ± {self.error:.4f}" if self.recipe != PLAIN else "what others must beat"
-        return f"{self.recipe!s:<24} C {self.C:<10.4g} {self.mean:.4f}  {gain}  {self.seconds:.1f} s"
+# Of the trainings that choose: what is chosen is trained as RankSVM is.
+_TOLERANCE = 1e-4
 
 
 @with_settings
 class BestLinear(LinearRanker):
-    """The best that a linear ranker can do here: transform, weighting, penalty and C chosen on held-out queries.
+    """The best that a linear ranker can do here: transform, loss, weighting, penalty and C chosen on held-out queries.
 
     Minimises what `RankSVM` does, with the settings that the data asks for. Every transform is tried with every
-    weighting, and the best of these with every penalty, each over a path of C with warm starts. Plain RankSVM on
-    standardised features is tried first and kept unless another is better by more than one standard error of the
+    weighting and loss, and the best of these with every penalty, each over a path of C with warm starts. Plain RankSVM
+    on standardised features is tried first and kept unless another is better by more than one standard error of the
     differences, query by query.
 
     Parameters
@@ -117,17 +60,22 @@ class BestLinear(LinearRanker):
         What may be done to the features. "standard" divides each by its standard deviation, or by its largest size
         where it is 0 nearly everywhere.
     weightings : sequence of {"pairs", "queries", "ndcg"}
-        How pairs may be weighed.
+        How pairs may be weighed in the squared hinge.
     penalties : sequence of {"l2", "l1"}
         What weights may cost.
+    losses : sequence of {"squared_hinge", "xe_ndcg"}
+        RankSVM's, and that of `XENDCG`, which is of whole lists and has no weighting.
     Cs : sequence of float
-        To choose from; 2^-18, 2^-16 ... 2^12 unless given.
+        To choose from, as `RankSVM` counts them. Unless given, 2^-10, 2^-8 ... 2^6 for losses that count once a query,
+        and for pairs those divided by the mean number of pairs of a query.
     cv : int
         Folds of whole queries that choose, where `fit` is given no `eval_set`.
     measure : str
         What is chosen by.
     max_seconds : float
-        No recipe is begun after this time; plain RankSVM always is. Which are tried then depends on the machine.
+        No training that chooses goes on after this time, but those of plain RankSVM; recipes that were not tried to
+        their end are left out, and named in `remarks_`. What is tried then depends on the machine. What is chosen is
+        trained after it.
     random_state : int
         Seed of the folds.
     progress : callable
@@ -141,7 +89,9 @@ class BestLinear(LinearRanker):
     tried_ : tuple of TriedRecipe
         What each bought, in the order tried.
     expected_ : float
-        The mean of the measure where each fold's recipe and C are chosen by the other folds; None with an `eval_set`.
+        The mean of the measure where each fold's recipe and C are chosen by the other folds, by the same rule; None
+        with an `eval_set`. The other folds' models were trained on this fold, so it is no nested estimate: those come
+        from `linrank.compare`, which holds out test queries.
     remarks_ : tuple of str
         What must be known of the choice.
 
@@ -149,9 +99,9 @@ class BestLinear(LinearRanker):
     --------
     >>> from linrank import BestLinear, make_ranking
     >>> data, _ = make_ranking(60, 15, 6)
-    >>> best = BestLinear(transforms=["standard"], weightings=["pairs", "queries"], penalties=["l2"], cv=3).fit(data)
+    >>> best = BestLinear(transforms=["standard"], weightings=["queries"], penalties=["l2"], cv=3).fit(data)
     >>> [str(tried.recipe) for tried in best.tried_]
-    ['standard, pairs, l2', 'standard, queries, l2']
+    ['standard, pairs, l2', 'standard, xe_ndcg, l2', 'standard, queries, l2']
     """
 
     method = "best"
@@ -162,6 +112,7 @@ class BestLinear(LinearRanker):
     weightings: Sequence[str] = WEIGHTINGS
     penalties: Sequence[str] = PENALTIES
     _: KW_ONLY
+    losses: Sequence[str] = LOSSES
     Cs: Sequence[float] | None = None
     cv: int = 5
     measure: str = "ndcg@10"
@@ -176,14 +127,14 @@ class BestLinear(LinearRanker):
 
     @property
     def objective(self) -> str:
-        chosen = self.recipe_ if hasattr(self, "recipe_") else PLAIN
-        return self._ranker(chosen).objective
+        return self._ranker(self.recipe_ if hasattr(self, "recipe_") else PLAIN).objective
 
     def _check(self) -> None:
         for name, given, known in (
             ("transforms", self.transforms, TRANSFORMS),
             ("weightings", self.weightings, WEIGHTINGS),
             ("penalties", self.penalties, PENALTIES),
+            ("losses", self.losses, LOSSES),
         ):
             if isinstance(given, str) or not len(given):
                 raise LinrankError(f"{name}={given!r}; use a list of {', '.join(map(repr, known))}.")
@@ -192,19 +143,19 @@ class BestLinear(LinearRanker):
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, "it is a time.")
         parse_measure(self.measure)
-        self._ranker(PLAIN)._check()  # noqa: SLF001 - what RankSVMCV refuses is refused here
+        # What RankSVMCV refuses is refused here.
+        RankSVMCV(self.Cs, cv=self.cv, n_threads=self.n_threads)._check()  # noqa: SLF001
 
-    def _ranker(self, recipe: Recipe) -> RankSVMCV:
-        return RankSVMCV(
-            _CS if self.Cs is None else self.Cs,
-            transforms=None if recipe.transform == "standard" else recipe.transform,
-            weighting=recipe.weighting,
-            penalty=recipe.penalty,
-            cv=self.cv,
-            measure=self.measure,
-            random_state=self.random_state,
-            n_threads=self.n_threads,
-        )
+    def _ranker(self, recipe: Recipe, C: float = 1.0, **limits: Any) -> RankSVM:
+        """RankSVM by a recipe, for features that went through its transform."""
+        settings: dict[str, Any] = {"loss": recipe.loss, "weighting": recipe.weighting, "penalty": recipe.penalty}
+        return RankSVM(C, n_threads=self.n_threads, **settings, **limits)
+
+    def _unfitted(self, recipe: Recipe, seconds: float) -> RankSVM:
+        """The one that chooses."""
+        ranker = self._ranker(recipe, tol=_TOLERANCE, max_seconds=seconds)
+        ranker.n_features_in_ = self.n_features_in_
+        return ranker
 
     def _prepared(
         self, dataset: RankingDataset, validation: list[RankingDataset]
@@ -213,97 +164,136 @@ class BestLinear(LinearRanker):
         return dataset, validation
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
-        self.tried_: tuple[TriedRecipe, ...] = ()
         started = time.perf_counter()
-        scaling = _standard(dataset)
-        forms = {"standard": [scaled(data, scaling) for data in (dataset, *validation)]}
-        n_left_out, rankers = 0, {}
-        for recipe in self._recipes():
-            if self.tried_ and self.max_seconds is not None and time.perf_counter() - started > self.max_seconds:
-                n_left_out += 1
-                continue
-            train, *watched = forms.get(recipe.transform, [dataset, *validation])
-            ranker, tried = self._try(recipe, train, watched)
-            rankers[recipe] = ranker
-            self.tried_ = (*self.tried_, tried)
-            if self.progress is not None:
-                self.progress(tried)
-        chosen, why = self._choice()
-        ranker = rankers[chosen.recipe]
-        self.recipe_, self.C_ = chosen.recipe, chosen.C
-        self.transform_ = scaling if chosen.recipe.transform == "standard" else ranker.transform_
+        search = RecipeSearch(
+            self._unfitted,
+            self._strengths(dataset),
+            self._parts(dataset, validation),
+            parse_measure(self.measure),
+            np.inf if self.max_seconds is None else started + self.max_seconds,
+        )
+        self.tried_: tuple[TriedRecipe, ...] = ()
+        n_unfinished = n_trainings = 0
+        left_out: list[Recipe] = []
+        with Threads(self.n_threads) as executor:
+            for recipes in self._in_groups():
+                with warnings.catch_warnings():
+                    # What the chosen one would warn of is said at the end.
+                    warnings.simplefilter("ignore")
+                    found = search.paths(recipes, executor, to_the_end=recipes == [PLAIN])
+                left_out += [recipe for recipe in recipes if recipe not in found]
+                for recipe, path in found.items():
+                    n_trainings, n_unfinished = n_trainings + path.n_trainings, n_unfinished + path.n_unfinished
+                    self._told(recipe, path)
+        number, place, why = chosen_among(self.tried_)
+        chosen: TriedRecipe = self.tried_[number]
+        self.recipe_: Recipe = chosen.recipe
+        self.C_ = float(chosen.Cs[place])
         self.expected_ = None if validation else self._expected(dataset)
-        self.remarks_ = (*self._remarks(why, n_left_out), *ranker.remarks_)
+        edge = _edge(chosen, search.strengths(chosen.recipe))
+        unfinished = unfinished_said(n_unfinished, n_trainings) if n_unfinished else None
+        self.remarks_ = tuple(filter(None, [why, self._said_of(left_out), edge, unfinished]))
+        self._train_chosen(dataset)
+
+    def _train_chosen(self, dataset: RankingDataset) -> None:
+        self.transform_ = fitted(self.recipe_.transform, dataset)
+        with warnings.catch_warnings():
+            # `_keep` says what there is to say.
+            warnings.simplefilter("ignore")
+            ranker = self._ranker(self.recipe_, self.C_).fit(scaled(dataset, self.transform_))
         self._keep(ranker.solution_, unfinished="what it would come to is not known. Pass other Cs.")
 
-    def _recipes(self) -> Iterator[Recipe]:
-        """Plain RankSVM, then the most promising first; penalties of the best of these, which is known by then."""
-        yield PLAIN
-        for weighting in reversed(WEIGHTINGS):
-            for transform in reversed(TRANSFORMS):
-                recipe = Recipe(transform, weighting)
-                if weighting in self.weightings and transform in self.transforms and recipe != PLAIN:
-                    yield recipe
+    def _strengths(self, dataset: RankingDataset) -> Callable[[Recipe], Vector]:
+        """The values of C of a recipe, for this data unless they are given."""
+        if self.Cs is not None:
+            given = np.sort(np.asarray(self.Cs, dtype=np.float64))
+            return lambda recipe: given  # noqa: ARG005
+        n_pairs = count_pairs(dataset)
+        a_query = float(n_pairs.sum()) / max(1, int(np.count_nonzero(n_pairs)))
+        # By a power of two, so that values of C are.
+        unit = float(2.0 ** round(math.log2(max(1.0, a_query))))
+        strengths = np.array(STRENGTHS)
+        return lambda recipe: strengths / unit if recipe.counts_pairs else strengths
+
+    def _parts(self, dataset: RankingDataset, validation: list[RankingDataset]) -> Parts:
+        """What is trained on and what is held out: nothing where there is one query only."""
+        if validation:
+            return [lambda: (dataset, validation[-1])]
+        if dataset.n_queries < 2:
+            warnings.warn(
+                "there is one query only, so nothing can be cross-validated: plain RankSVM with the C nearest to 1 is "
+                "trained. Pass qid, or eval_set.",
+                UserWarning,
+                stacklevel=5,
+            )
+            return []
+        dealt, n_folds = self._dealt(dataset)
+        return [
+            lambda fold=fold: (dataset.subset(dealt != fold), dataset.subset(dealt == fold))  # type: ignore[misc]
+            for fold in range(n_folds)
+        ]
+
+    def _dealt(self, dataset: RankingDataset) -> tuple[Offsets, int]:
+        """The fold of each query, and how many there are."""
+        n_folds = min(self.cv, dataset.n_queries)
+        return dataset.queries.dealt(n_folds, self.random_state), n_folds
+
+    def _in_groups(self) -> Iterator[list[Recipe]]:
+        """Plain RankSVM, then those of each transform, the most promising first; at last L1 on the best of these."""
+        yield [PLAIN]
+        for transform in sorted(self.transforms, key=TRANSFORMS.index, reverse=True):
+            recipes = [Recipe(transform, loss=loss) for loss in self.losses if loss != PLAIN.loss]
+            if PLAIN.loss in self.losses:
+                recipes += [Recipe(transform, each) for each in ("queries", "ndcg", "pairs") if each in self.weightings]
+            recipes = [recipe for recipe in recipes if recipe != PLAIN]
+            if recipes:
+                yield recipes
         if "l1" in self.penalties:
-            yield replace(self._highest().recipe, penalty="l1")
+            highest = max(self.tried_, key=lambda tried: tried.mean)
+            yield [replace(highest.recipe, penalty="l1")]
 
-    def _try(
-        self, recipe: Recipe, train: RankingDataset, watched: list[RankingDataset]
-    ) -> tuple[RankSVMCV, TriedRecipe]:
-        started = time.perf_counter()
-        ranker = self._ranker(recipe)
-        with warnings.catch_warnings():
-            # What the chosen one would warn of is said at the end.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", UserWarning)
-            ranker.fit(train, eval_set=watched or None)
-        values = ranker.measures_[int(np.flatnonzero(ranker.Cs_ == ranker.C_)[0])]
-        values = values[~np.isnan(values)]
-        gains = values - (self.tried_[0].values if self.tried_ else values)
-        mean, gain = (math.fsum(each) / max(1, len(each)) for each in (values, gains))
-        error = float(gains.std()) / math.sqrt(max(1, len(gains) - 1)) if len(gains) else 0.0
-        n_features, seconds = int(np.count_nonzero(ranker.coef_)), time.perf_counter() - started
-        tried = TriedRecipe(recipe, ranker.C_, n_features, mean, gain, error, seconds, ranker.measures_, values)
-        return ranker, tried
+    def _told(self, recipe: Recipe, path: Path) -> None:
+        """Keep what a recipe came to, beside plain RankSVM, and tell of it."""
+        Cs, measures, n_features = path.whole()
+        means = near_means(Cs, measures)
+        means = means[:, ~np.isnan(means[0])]
+        place = best_of(Cs, means)
+        mean, _ = mean_and_error(means[place])
+        gain, error = mean_and_error(means[place] - (self._of_plain() if self.tried_ else means[place]))
+        used = float(n_features[place])
+        tried = TriedRecipe(recipe, float(Cs[place]), used, mean, gain, error, path.seconds, Cs, measures)
+        self.tried_ = (*self.tried_, tried)
+        if self.progress is not None:
+            self.progress(tried)
 
-    def _highest(self) -> TriedRecipe:
-        """The largest mean, the first of equal ones."""
-        return max(self.tried_, key=lambda tried: tried.mean)
-
-    def _choice(self) -> tuple[TriedRecipe, str | None]:
-        """What is kept, and why it is not the one with the largest mean, if so."""
-        plain, best = self.tried_[0], self._highest()
-        if best is plain or not len(best.values) or not within_one_standard_error(plain.values, best.values):
-            return best, None
-        return plain, (
-            f"plain RankSVM is kept: {best.recipe} is better by {best.gain:.4f}, within one standard error of it "
-            f"({best.error:.4f})"
-        )
+    def _of_plain(self) -> Vector:
+        """What plain RankSVM came to, query by query, at the C that suits it."""
+        plain = self.tried_[0]
+        means = near_means(plain.Cs, plain.measures)
+        means = means[:, ~np.isnan(means[0])]
+        of_queries: Vector = means[best_of(plain.Cs, means)]
+        return of_queries
 
     def _expected(self, dataset: RankingDataset) -> float | None:
         """The mean of the measure over queries, each by the recipe and the C that the other folds choose."""
         if dataset.n_queries < 2:
             return None
-        n_folds = min(self.cv, dataset.n_queries)
-        # In the order in which RankSVMCV measures them.
-        folds = np.sort(dataset.queries.dealt(n_folds, self.random_state))
-        every = np.concatenate([tried.measures for tried in self.tried_])
-        counted = ~np.isnan(every[0])
+        folds = np.sort(self._dealt(dataset)[0])
+        counted = ~np.isnan(self.tried_[0].measures[0])
         values: list[float] = []
         for fold in np.unique(folds[counted]):
-            others, own = counted & (folds != fold), counted & (folds == fold)
-            means = [math.fsum(row) for row in every[:, others].tolist()]
-            values += every[int(np.argmax(means)), own].tolist()
+            number, place, _ = chosen_among(self.tried_, counted & (folds != fold))
+            values += self.tried_[number].measures[place, counted & (folds == fold)].tolist()
         return math.fsum(values) / len(values) if values else None
 
-    def _remarks(self, why: str | None, n_left_out: int) -> list[str]:
-        said = [] if why is None else [why]
-        if n_left_out:
-            said.append(
-                f"{n_left_out} of {n_left_out + len(self.tried_)} recipes were not tried within "
-                f"max_seconds={self.max_seconds:g}: another run may choose otherwise"
-            )
-        return said
+    def _said_of(self, left_out: list[Recipe]) -> str | None:
+        if not left_out:
+            return None
+        return (
+            f"{len(left_out)} of {len(left_out) + len(self.tried_)} recipes were not tried to their end within "
+            f"max_seconds={self.max_seconds:g}, so that another run may choose otherwise: "
+            + "; ".join(map(str, left_out))
+        )
 
     @property
     def choices_(self) -> dict[str, Any]:
@@ -312,8 +302,8 @@ class BestLinear(LinearRanker):
 
     def on_shaped(self, parameters: Mapping[str, Any]) -> RankSVM:
         """RankSVM by the recipe of a model, for features that went through its transform."""
-        chosen = {name: parameters[name] for name in ("C", "weighting", "penalty")}
-        return RankSVM(n_threads=self.n_threads, **chosen)
+        recipe = Recipe(**{name: parameters[name] for name in ("transform", "weighting", "penalty", "loss")})
+        return self._ranker(recipe, parameters["C"])
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The chosen weights as a `LinearModel`, with the recipe and the C among its parameters."""
@@ -321,16 +311,8 @@ class BestLinear(LinearRanker):
         return replace(model, parameters={**model.parameters, **self.choices_})
 
 
-def _standard(dataset: RankingDataset) -> ColumnScaling:
-    """Each feature over its standard deviation or, if it is rare, its largest size; 0 stays, so sparse is as dense."""
-    standard, largest = fit_scaling("standard", dataset), fit_scaling("max-abs", dataset)
-    assert isinstance(standard, ColumnScaling)
-    assert isinstance(largest, ColumnScaling)
-    X = dataset.features
-    if dataset.is_sparse:
-        there = np.bincount(X.indices[X.data != 0], minlength=dataset.n_features)
-    else:
-        starts = range(0, dataset.n_documents, _ROWS_AT_A_TIME)
-        there = sum(np.count_nonzero(X[start : start + _ROWS_AT_A_TIME], axis=0) for start in starts)
-    rare = there <= (1.0 - RARE) * dataset.n_documents
-    return replace(standard, shift=np.zeros(len(rare)), scale=np.where(rare, largest.scale, standard.scale))
+def _edge(chosen: TriedRecipe, strengths: Vector) -> str | None:
+    """That a C was chosen at an end of those that there are, if it was."""
+    if len(strengths) == 1 or chosen.C not in (strengths[0], strengths[-1]):
+        return None
+    return Edge("C", chosen.C, strengths[-1] == chosen.C).said()

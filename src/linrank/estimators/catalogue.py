@@ -87,7 +87,7 @@ METHODS: dict[str, Method] = {
         "best_linear",
         "BestLinear",
         f"{_penalized('squared_hinge')}",
-        "with the transform, weighting, penalty and C that suit held-out queries",
+        "or xendcg's, with the transform, weighting, penalty and C that suit held-out queries",
         in_groups=False,
     ),
     "ranksvm-hinge": Method(

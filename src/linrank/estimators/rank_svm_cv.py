@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
 from linrank.measures import Measure, parse_measure
 from linrank.model import LinearModel
+from linrank.objective.objective import RankingObjective
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
 from linrank.solvers.solution import Solution
@@ -162,26 +164,55 @@ class RankSVMCV(RankSVM):
         self, train: RankingDataset, test: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
     ) -> NDArray[np.float64]:
         measures = []
-        for solution in self._path(train, Cs, executor):
+        for solution in solutions_along(self, train, Cs, executor):
             measures.append(measure.per_query(scores_of(test.features, solution.weights), test))
             self._n_trainings += 1
             self._n_unfinished += not solution.converged
         return np.array(measures)
 
-    def _path(self, dataset: RankingDataset, Cs: Vector, executor: Threads) -> Iterator[Solution]:
-        objective = self._objective(dataset, executor).with_C(float(Cs[0]))
-        solver = self._by_weighting(objective)
-        if isinstance(solver, NewtonCG):
-            for step in regularization_path(objective, Cs.tolist(), solver=solver):
-                yield step.solution
-            return
-        weights = None
-        for C in Cs.tolist():
-            solution = solver.minimize(objective.with_C(C), weights)
-            if solution.interrupted:
-                raise KeyboardInterrupt
-            weights = solution.weights
-            yield solution
+
+def solutions_along(
+    ranker: RankSVM,
+    dataset: RankingDataset,
+    Cs: Vector,
+    executor: Threads,
+    equal: Iterator[Solution] | None = None,
+) -> Iterator[Solution]:
+    """Those of a ranker for ascending values of C, each started from the last.
+
+    With weighting="ndcg", rounds start from the solution with equal queries for the same C: from `equal`, if it is had.
+    """
+    objective = ranker._objective(dataset, executor).with_C(float(Cs[0]))  # noqa: SLF001 - as RankSVMCV's own
+    found: Iterator[Solution]
+    if ranker.weighting == "ndcg":
+        rounds = ranker._rounds(objective)  # noqa: SLF001
+        equal = equal or solutions_along(with_equal_queries(ranker), dataset, Cs, executor)
+        found = (rounds.minimize(objective.with_C(C), begun=one) for C, one in zip(Cs.tolist(), equal, strict=False))
+    else:
+        found = _each_from_the_last(ranker._solver(objective), objective, Cs)  # noqa: SLF001
+    for solution in found:
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        yield solution
+
+
+def with_equal_queries(ranker: RankSVM) -> RankSVM:
+    """The ranker whose solutions rounds for NDCG start from."""
+    equal = copy(ranker)
+    equal.weighting = "queries"
+    return equal
+
+
+def _each_from_the_last(solver: Any, objective: RankingObjective, Cs: Vector) -> Iterator[Solution]:
+    if isinstance(solver, NewtonCG):
+        for step in regularization_path(objective, Cs.tolist(), solver=solver):
+            yield step.solution
+        return
+    weights = None
+    for C in Cs.tolist():
+        solution = solver.minimize(objective.with_C(C), weights)
+        weights = solution.weights
+        yield solution
 
 
 def _edges(Cs: Vector, chosen: Choice) -> list[Edge]:

@@ -24,6 +24,9 @@ MOST_FEATURES_IN_A_MATRIX = 2000
 # The Hessian of a sample may cost as many multiplications as this many passes over the data, or as nothing to speak of.
 _MOST_PASSES_FOR_A_MATRIX = 10
 _FREE_MULTIPLICATIONS = 2e8
+# A Hessian costs about as much as an eighth of its features in products: of so few, no more than the products that one
+# of another point wants.
+_FEW_FEATURES = 24
 # It serves from point to point, as long as conjugate gradients take no more products to gain each further digit.
 _PRODUCTS_A_DIGIT = 4
 # The part of the data from which a better certificate comes: its share, or so many documents a feature; how exactly
@@ -262,8 +265,9 @@ class _Known:
         """Whether it is worth having at every point: a diagonal, and what is exact there and costs next to nothing."""
         if self.sample is None or self.hessian is None:
             return True
-        multiplications = self.sample.n_documents * self.hessian.matrix.size
-        return self.sample.scale == 1.0 and multiplications <= _FREE_MULTIPLICATIONS
+        n_features = len(self.hessian.matrix)
+        is_free = self.sample.n_documents * n_features * n_features <= _FREE_MULTIPLICATIONS
+        return self.sample.scale == 1.0 and is_free and n_features <= _FEW_FEATURES
 
     @classmethod
     def at(cls, point: EvaluatedPoint, sample: Sample | None, doubt: Doubt | None = None) -> _Known:

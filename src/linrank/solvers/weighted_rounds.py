@@ -43,10 +43,17 @@ class WeightedRounds:
         *,
         watch: Watch | None = None,
         judge: Callable[[], float] | None = None,
+        begun: Solution | None = None,
     ) -> Solution:
-        """Minimise round by round; Ctrl-C, the clock and the watcher end it at the last point there is."""
+        """Minimise round by round; Ctrl-C, the clock and the watcher end it at the last point there is.
+
+        Who has the solution of the first round passes it as `begun`.
+        """
         run = _Run(self.solver, watch)
-        run.solve(_weighed(objective, self.first, objective.start(start).weights), start)
+        if begun is None:
+            run.solve(_weighed(objective, self.first, objective.start(start).weights), start)
+        else:
+            run.rounds.append(begun)
         measure = judge() if judge is not None else -np.inf
         try:
             for _ in range(self.most_rounds):
