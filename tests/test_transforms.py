@@ -19,14 +19,17 @@ from linrank import (
     RankSVM,
     RankSVMCV,
     compare,
+    evaluate,
     explain,
     make_ranking,
+    read,
     scan,
     weight_intervals,
 )
 from linrank.cli import main
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.fitted_transforms import fit_transform
+from linrank.dataset.scaling import scaled
 from linrank.dataset.storage import save_dataset
 from linrank.experiments.results import Results
 
@@ -134,6 +137,53 @@ def test_each_fold_has_a_transform_of_its_own(data, monkeypatch):
     fitted_on.clear()
     RankSVMCV([0.1, 1.0], transforms="rank-gauss").fit(data, eval_set=data)
     assert fitted_on == [40]
+
+
+@KINDS
+def test_tuned_by_folds_each_has_a_transform_of_its_own_and_the_model_one_of_all(folder, data, kind, monkeypatch):
+    fitted_on = []
+
+    def noted(kind, dataset, *arguments, **settings):
+        fitted_on.append(dataset.n_queries)
+        return fit_transform(kind, dataset, *arguments, **settings)
+
+    monkeypatch.setattr("linrank.dataset.transform_choice.fit_transform", noted)
+    assert main(["tune", "data.csv", "m.json", "--range", "0.1,1", "--cv", "4", "--transform", kind]) == 0
+    assert sorted(fitted_on) == [30, 30, 30, 30, 40]
+    alone = RankSVMCV([0.1, 1.0], cv=4, transforms=kind).fit(read(folder / "data.csv"))
+    model = LinearModel.load(folder / "m.json")
+    assert model.parameters["C"] == alone.C_
+    np.testing.assert_array_equal(model.weights, alone.coef_)
+    assert model.predict(data).shape == (data.n_documents,)
+
+
+@KINDS
+@pytest.mark.parametrize("n_rows", [50, 20_000])
+def test_what_is_written_over_has_the_bits_of_what_is_made_anew(kind, n_rows):
+    rows = np.random.default_rng(0).lognormal(size=(n_rows, 5)).astype(np.float32)
+    made = RankingDataset.from_arrays(rows, np.zeros(n_rows), group=[n_rows])
+    transform = fit_transform(kind, made)
+    before = rows.copy()
+    anew = scaled(made, transform).features
+    np.testing.assert_array_equal(rows, before)
+    rows.flags.writeable = False
+    assert scaled(made, transform, in_place=True).features.tobytes() == anew.tobytes()
+    np.testing.assert_array_equal(rows, before)
+    rows.flags.writeable = True
+    over = scaled(made, transform, in_place=True).features
+    assert over is rows
+    assert over.tobytes() == anew.tobytes()
+
+
+@KINDS
+def test_training_on_a_file_measures_what_the_model_scores(folder, kind, capsys):
+    assert main(["train", "data.csv", "m.json", "--transform", kind, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    train = read(folder / "data.csv")
+    model = LinearModel.load(folder / "m.json")
+    means = evaluate(model, train, "ndcg@10 map").mean
+    assert {told["measures"]["data.csv"][str(measure)] for measure in means} == set(means.values())
+    assert model.data_fingerprint == train.fingerprint()
 
 
 @KINDS
@@ -333,3 +383,11 @@ def test_other_rows_and_columns_by_name_are_transformed_alike(data):
         data.features[:, ::-1], data.labels, qid=data.qid, feature_names=tuple(reversed(data.feature_names))
     )
     np.testing.assert_array_equal(ranker.predict(mixed), ranker.predict(data))
+
+
+def test_a_feature_path_refuses_a_transform_and_says_why(folder, capsys):
+    assert main(["path", "data.csv", "--transform", "rank-gauss", "--no-report"]) == 1
+    said = re.sub(r"\s+", " ", capsys.readouterr().err)
+    assert "weights of raw features" in said
+    assert "--penalty l1" in said
+    assert not list(folder.glob("*.json"))

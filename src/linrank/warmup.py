@@ -11,7 +11,7 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.dataset.column_values import column_values
-from linrank.dataset.curve_kernels import shaped_rows
+from linrank.dataset.curve_kernels import shape_rows
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.fitted_transforms import fit_transform
 from linrank.dataset.ranking_dataset import RankingDataset
@@ -111,7 +111,7 @@ def _use_transforms(data: RankingDataset) -> None:
         fitted = fit_transform(kind, data, knots=4, scaling="max-abs")
         fitted.apply(data.features)
         if isinstance(fitted, FeatureShapes) and not data.is_sparse:
-            shaped_rows(data.features, fitted, 1)
+            shape_rows(data.features, fitted, 1, np.empty_like(data.features))
     skewed_features(data)
     column_values(data.features, most=2)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,8 @@ def parser() -> ArgumentParser:
     )
     made.add_argument("--shrunk", action="store_true", help="keep the penalised weights: do not refit")
     add_scaling_option(made, "standard")
+    # Known so that its refusal can say why.
+    made.add_argument("--transform", help=SUPPRESS)
     add_wanted_options(made, prior=False)
     made.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (0)")
     made.add_argument("--model", metavar="FILE", help="write the chosen model; - for standard output")
@@ -77,6 +79,11 @@ def run(arguments: Namespace) -> None:
     from linrank.measures import parse_measure
     from linrank.measures.evaluation import check_measures
 
+    if arguments.transform not in (None, "none"):
+        raise LinrankError(
+            f"--transform {arguments.transform}: the path is one of weights of raw features, and a feature that goes "
+            "through a curve has none. Leave it out; or have few features by linrank train --penalty l1 --transform …"
+        )
     measure = parse_measure(arguments.measure)
     if arguments.report and Path(arguments.report).suffix.lower() != ".html":
         raise LinrankError(f"{arguments.report}: the page is an .html file; --picture draws others.")

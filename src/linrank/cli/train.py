@@ -33,8 +33,9 @@ from linrank.errors import LinrankError, UnusableNumberError, naming
 from linrank.threads import begun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
+    from linrank.arrays import Vector
     from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.executors.dask import DaskExecutor
     from linrank.model import LinearModel
@@ -90,7 +91,10 @@ def run(arguments: Namespace) -> None:
 
 
 def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: Callable[[Any], object]) -> None:
+    from linrank.dataset.feature_shapes import FeatureShapes
+    from linrank.dataset.features import scores_of
     from linrank.dataset.scaling import one_after_the_other, scaled
+    from linrank.dataset.signed_log import SignedLog
     from linrank.executors.pieces import through
 
     ranker = make_ranker(arguments, None if arguments.quiet or arguments.json else show)
@@ -105,7 +109,12 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     with naming(arguments.data):
         by = one_after_the_other if cluster is None else through(cluster)
         choice = feature_choice(arguments, ranker, train, vali, by)
-        train_scaled = scaled(train, scaling := choice.scaling)
+        scaling = choice.scaling
+        # What was read here alone need not be held beside what a transform makes of it.
+        is_over = isinstance(scaling, FeatureShapes | SignedLog) and not (is_left_on_disk(arguments) or train.is_sparse)
+        if is_over:
+            fingerprint()
+        train_scaled = scaled(train, scaling, in_place=is_over)
         if not is_left_on_disk(arguments):
             train_scaled.check_trainable()
     vali_scaled = None if vali is None else scaled(vali, scaling)
@@ -121,8 +130,9 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     model = to_model(ranker, train, scaling, summary, fingerprint())
     with place_of(out) as place:
         model.save(place)
+    scores = {arguments.data: scores_of(train_scaled.features, ranker.coef_)} if is_over else {}
     sets = {arguments.data: train, arguments.validate: vali}
-    show_training(out, model, summary, sets, as_json=arguments.json, cluster=cluster)
+    show_training(out, model, summary, sets, as_json=arguments.json, cluster=cluster, scores=scores)
     if interrupted:
         # The last point is saved above; the exit code says that it is not the end of the training.
         raise KeyboardInterrupt
@@ -237,8 +247,12 @@ def show_training(
     *,
     as_json: bool,
     cluster: DaskExecutor | None = None,
+    scores: Mapping[str, Vector] | None = None,
 ) -> None:
-    """Print the summary and the measures of the model on each set; a cluster measures what is not loaded."""
+    """Print the summary and the measures of the model on each set; a cluster measures what is not loaded.
+
+    `scores` are those of sets whose features are no longer there as they were.
+    """
     from linrank.measures import evaluate, parse_measures
 
     measures = parse_measures(MEASURES)
@@ -247,7 +261,8 @@ def show_training(
         if data is not None:
             try:
                 is_loaded = hasattr(data, "queries")
-                measured[name] = evaluate(model, data, measures, executor=None if is_loaded else cluster)
+                ranked: Any = (scores or {}).get(name, model)
+                measured[name] = evaluate(ranked, data, measures, executor=None if is_loaded else cluster)
             except UnusableNumberError as error:
                 # Labels too large for NDCG are no reason to end in an error: the model is trained and saved.
                 unmeasured[name] = str(error)

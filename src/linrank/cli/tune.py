@@ -49,8 +49,10 @@ def parser() -> ArgumentParser:
 
 
 def run(arguments: Namespace) -> None:
+    from linrank.dataset.feature_shapes import FeatureShapes
     from linrank.dataset.queries import check_folds
     from linrank.dataset.scaling import scaled
+    from linrank.dataset.signed_log import SignedLog
     from linrank.dataset.transform_choice import choose_transform
     from linrank.estimators.auto_transform import choose_on_validation
     from linrank.estimators.rank_svm_cv import RankSVMCV
@@ -90,6 +92,10 @@ def run(arguments: Namespace) -> None:
         **given_parameters(arguments),
         **wanted_settings(arguments, train.names, scaling),
     )
+    if vali is None and isinstance(scaling, FeatureShapes | SignedLog):
+        # A curve that knows the ranks of held-out documents would flatter C.
+        kind = scaling.kind if arguments.transform == "auto" else arguments.transform
+        ranker.cut(train, lambda part: choose_transform(kind, arguments.scaling, part).scaling)
     started = time.perf_counter()
     ranker.fit(train_scaled, eval_set=vali_scaled)
     summary = training_summary(ranker, train, str(choice), time.perf_counter() - started, reading)

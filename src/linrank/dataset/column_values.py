@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from linrank.compiled import kernel
 from linrank.loaded import is_sparse
 from linrank.threads import side_by_side
 
+Found = TypeVar("Found")
+
 # Values of different columns that are sorted at a time: few, so that no copy of all the data is made.
-_SORTED_AT_A_TIME = 1 << 21
+_SORTED_AT_A_TIME = 1 << 19
 # As many are held of a column, where there are more, and about as many of all columns.
 _LEAST_A_COLUMN, _MOST_A_COLUMN = 128, 2048
 _HELD = 1 << 18
@@ -83,10 +85,17 @@ def column_values(rows: Any, *, most: int | None = None, n_threads: int | None =
 
 def columns_apart(rows: NDArray[Any], n_threads: int | None = None) -> Iterator[ColumnValues]:
     """Those of a few columns after the other, so that not all need be in memory at once."""
+    return of_columns_apart(rows, lambda values, _: values, n_threads)
+
+
+def of_columns_apart(
+    rows: NDArray[Any], task: Callable[[ColumnValues, int], Found], n_threads: int | None = None
+) -> Iterator[Found]:
+    """What a task makes of the values of a few columns and the number of the first of these, one after the other."""
     n_rows, n_columns = rows.shape
     step = max(1, _SORTED_AT_A_TIME // max(1, n_rows))
-    places = [slice(first, min(n_columns, first + step)) for first in range(0, n_columns, step)]
-    return side_by_side(lambda place: _of_columns(rows[:, place]), places, n_threads)
+    firsts = range(0, n_columns, step)
+    return side_by_side(lambda first: task(_of_columns(rows[:, first : first + step]), first), firsts, n_threads)
 
 
 def joined(parts: Sequence[ColumnValues]) -> ColumnValues:

@@ -53,10 +53,9 @@ class SegmentTable:
         return made
 
 
-def shaped_rows(rows: NDArray[Any], shapes: Any, n_threads: int | None) -> NDArray[Any]:
-    """f_j(x) of each value of dense rows, some rows beside others."""
-    rows = for_kernels(rows)
-    shaped, table = np.empty_like(rows), shapes.table
+def shape_rows(rows: NDArray[Any], shapes: Any, n_threads: int | None, shaped: NDArray[Any]) -> None:
+    """Write f_j(x) of each value of dense rows, some rows beside others; `shaped` may be the rows themselves."""
+    rows, table = for_kernels(rows), shapes.table
     looked_up = (table.bases, table.firsts, table.shifts, table.steps, table.segments)
     # What is known of a knot, in one line of cache.
     knots = np.column_stack([shapes.knots, shapes.following, shapes.values, shapes.slopes])
@@ -69,7 +68,6 @@ def shaped_rows(rows: NDArray[Any], shapes: Any, n_threads: int | None) -> NDArr
 
     for _ in side_by_side(shape, range(0, len(rows), _ROWS_A_TASK), n_threads):
         pass
-    return shaped
 
 
 def shaped_entries(entries: NDArray[Any], columns: Any, at_zero: Vector, shapes: Any) -> NDArray[Any]:

@@ -122,8 +122,18 @@ class FeatureShapes:
         zeros = np.zeros(self.n_features)
         return shaped_entries(zeros, np.arange(self.n_features, dtype=np.int32), zeros, self)
 
-    def apply(self, X: Any, queries: Queries | None = None, n_threads: int | None = 1) -> Any:  # noqa: ARG002
-        """The shaped features, as a new array or CSR matrix of the same dtype; what is missing stays missing."""
+    def apply(
+        self,
+        X: Any,
+        queries: Queries | None = None,  # noqa: ARG002
+        n_threads: int | None = 1,
+        *,
+        in_place: bool = False,
+    ) -> Any:
+        """The shaped features, as an array or CSR matrix of the same dtype; what is missing stays missing.
+
+        A new one, unless `in_place`: then dense rows that can be written over are.
+        """
         self._check_width(int(X.shape[1]))
         if is_sparse(X):
             from linrank.dataset.curve_kernels import shaped_entries
@@ -134,11 +144,12 @@ class FeatureShapes:
             values = shaped_entries(features.values, features.columns, self.at_zero, self)
             return replace(features, values=values).to_csr()
         rows = float_rows(X)
+        shaped = rows if in_place and rows.flags.writeable else np.empty_like(rows)
         if rows.size >= _MANY and "numba" in sys.modules:
-            from linrank.dataset.curve_kernels import shaped_rows
+            from linrank.dataset.curve_kernels import shape_rows
 
-            return shaped_rows(rows, self, n_threads)
-        shaped = np.empty_like(rows)
+            shape_rows(rows, self, n_threads, shaped)
+            return shaped
         for first in range(0, len(rows), _ROWS_AT_A_TIME):
             part = slice(first, first + _ROWS_AT_A_TIME)
             for feature in range(self.n_features):

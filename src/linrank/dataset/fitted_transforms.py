@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from linrank.arrays import Offsets, Vector, offsets_from_sizes
+from linrank.arrays import Vector, offsets_from_sizes
 from linrank.compiled import kernel
 from linrank.dataset.column_values import (
     ColumnValues,
+    Found,
     column_values,
-    columns_apart,
     gathered,
     most_of_a_part,
     most_to_hold,
+    of_columns_apart,
 )
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.features import refuse_missing
@@ -57,10 +58,12 @@ def fit_transform(
         raise LinrankError(f"knots={knots}: a curve needs 2 at least.")
     if dataset.n_documents == 0:
         raise LinrankError("there are no documents to fit a transform to. Check how the data was read.")
-    parts: list[Transform] = []
-    for values in values_of(dataset, through, n_threads):
-        _refuse_too_far(values, dataset.names[sum(part.n_features for part in parts) :])
-        parts.append(_fitted(kind, values, knots, scaling))
+
+    def fitted(values: ColumnValues, first: int) -> Transform:
+        _refuse_too_far(values, dataset.names[first : first + values.n_columns])
+        return _fitted(kind, values, knots, scaling)
+
+    parts = list(_of_values(dataset, through, n_threads, fitted))
     return parts[0] if len(parts) == 1 else _side_by_side(parts)
 
 
@@ -74,10 +77,17 @@ def _fitted(kind: TransformKind, values: ColumnValues, knots: int, scaling: str)
 
 def values_of(dataset: RankingDataset, through: Through, n_threads: int | None = None) -> Iterator[ColumnValues]:
     """The values of all columns, or in memory those of a few after the others; NaN and infinity refused."""
+    return _of_values(dataset, through, n_threads, lambda values, _: values)
+
+
+def _of_values(
+    dataset: RankingDataset, through: Through, n_threads: int | None, task: Callable[[ColumnValues, int], Found]
+) -> Iterator[Found]:
+    """What a task makes of them, and of the number of their first column."""
     if isinstance(dataset, RankingDataset):
         refuse_missing(dataset.features, dataset.names)
         if not is_sparse(dataset.features):
-            yield from columns_apart(dataset.features, n_threads)
+            yield from of_columns_apart(dataset.features, task, n_threads)
             return
         found = column_values(dataset.features)
     else:
@@ -90,7 +100,7 @@ def values_of(dataset: RankingDataset, through: Through, n_threads: int | None =
         found = gathered(told, most_to_hold(dataset.n_features))
         if not np.isfinite(found.values).all():
             dataset.check_complete()
-    yield found
+    yield task(found, 0)
 
 
 def _side_by_side(parts: list[Any]) -> Transform:
@@ -126,16 +136,15 @@ def _signed_log(values: ColumnValues) -> SignedLog:
 
 def _scaled(transform: Transform, values: ColumnValues, scaling: str) -> Transform:
     """The transform with its results divided by what the scaling says, so that both are one."""
-    columns = values.of_each()
-    results = _results(transform, values, columns)
+    results = _results(transform, values)
     n_rows = np.maximum(values.sums(values.counts), 1)
     ends = (values.starts[:-1], values.starts[1:] - 1)
     # Curves that were fitted to the data are monotone: the ends are the least and the largest.
     least, most = (results[end] for end in ends)
-    mean = values.sums(results * values.counts) / n_rows
-    deviation = np.sqrt(values.sums(np.square(results - mean[columns]) * values.counts) / n_rows)
+    deviation, n_zeros = np.empty((2, values.n_columns))
+    _deviations(results, values.values, values.counts, values.starts, deviation, n_zeros)
     size = np.maximum(np.abs(least), np.abs(most))
-    rare = values.sums(values.counts * (values.values == 0.0)) >= RARE * n_rows
+    rare = n_zeros >= RARE * n_rows
     scales = {
         "standard": deviation,
         "min-max": most - least,
@@ -150,13 +159,13 @@ def _scaled(transform: Transform, values: ColumnValues, scaling: str) -> Transfo
     return transform.scaled(np.where((most > least) & (scale > 0), scale, 1.0))
 
 
-def _results(transform: Transform, values: ColumnValues, columns: Offsets) -> Vector:
+def _results(transform: Transform, values: ColumnValues) -> Vector:
     """What the transform makes of each value."""
     if isinstance(transform, SignedLog):
-        return signed_log(values.values, transform.unit[columns])
+        return signed_log(values.values, np.repeat(transform.unit, np.diff(values.starts)))
     from linrank.dataset.curve_kernels import shaped_entries
 
-    return shaped_entries(values.values, columns.astype(np.int32), transform.at_zero, transform)
+    return shaped_entries(values.values, values.of_each().astype(np.int32), transform.at_zero, transform)
 
 
 def _refuse_too_far(values: ColumnValues, names: Sequence[str]) -> None:
@@ -169,6 +178,21 @@ def _refuse_too_far(values: ColumnValues, names: Sequence[str]) -> None:
             f"feature {names[column]!r} is from {least[column]:g} to {most[column]:g}: too far for a curve in float64. "
             "If such a number stands for a missing value, replace it; otherwise divide the column."
         )
+
+
+@kernel
+def _deviations(results, values, counts, starts, deviations, n_zeros):  # type: ignore[no-untyped-def]
+    """The standard deviation of the results over the rows of each column, and the rows whose value is 0."""
+    for column in range(len(starts) - 1):
+        total, n_rows, zeros = 0.0, 0, 0
+        for place in range(starts[column], starts[column + 1]):
+            total += counts[place] * results[place]
+            n_rows += counts[place]
+            zeros += counts[place] if values[place] == 0.0 else 0
+        mean, squares = total / max(n_rows, 1), 0.0
+        for place in range(starts[column], starts[column + 1]):
+            squares += counts[place] * (results[place] - mean) ** 2
+        deviations[column], n_zeros[column] = np.sqrt(squares / max(n_rows, 1)), zeros
 
 
 @kernel

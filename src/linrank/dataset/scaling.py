@@ -148,15 +148,18 @@ def difference_of_units(dataset: RankingDataset) -> str | None:
     return None if ratio <= _COMPARABLE else f"the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
 
 
-def scaled(dataset: RankingDataset, scaling: Scaling | None) -> RankingDataset:
-    """The dataset with its features scaled; those of a file are scaled as they are read."""
+def scaled(dataset: RankingDataset, scaling: Scaling | None, *, in_place: bool = False) -> RankingDataset:
+    """The dataset with its features scaled; those of a file are scaled as they are read.
+
+    With `in_place`, which is for who read the features and needs them no more, a transform is written over them.
+    """
     if scaling is not None and hasattr(dataset, "scaled"):
         of_file: RankingDataset = dataset.scaled(scaling)
         return of_file
     if scaling is None:
         return dataset
     if isinstance(scaling, FeatureShapes | SignedLog):
-        return replace(dataset, features=scaling.apply(dataset.features, n_threads=None))
+        return replace(dataset, features=scaling.apply(dataset.features, n_threads=None, in_place=in_place))
     return replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
 
 

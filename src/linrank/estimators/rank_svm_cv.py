@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
@@ -30,6 +31,10 @@ from linrank.objective.objective import RankingObjective
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
 from linrank.solvers.solution import Solution
+
+_Choose: TypeAlias = Callable[[RankingDataset], Scaling | None]
+_ToCut: TypeAlias = tuple[RankingDataset, _Choose]
+"""What is cut into folds, and what the features of each training part go through."""
 
 
 @with_settings
@@ -86,20 +91,27 @@ class RankSVMCV(RankSVM):
         self, dataset: RankingDataset, validation: list[RankingDataset]
     ) -> tuple[RankingDataset, list[RankingDataset]]:
         # What is fitted on data that C is then measured on would flatter it: each fold has a transform of its own.
-        if not validation:
-            self._to_cut = dataset
+        if not validation and self.transforms is not None:
+            self.cut(dataset, lambda train: choose_transform(self.transforms, self._scaling_after, train).scaling)
         return super()._prepared(dataset, validation)
+
+    def cut(self, dataset: RankingDataset, choose: _Choose) -> None:
+        """Let the next `fit` cross-validate on these data, each fold with what is chosen for its training part.
+
+        For who gives `fit` features that went through what was fitted to all of them.
+        """
+        self._to_cut = dataset, choose
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         self._n_trainings = self._n_unfinished = 0
-        to_measure = self.__dict__.pop("_to_cut", dataset)
+        to_cut: _ToCut = self.__dict__.pop("_to_cut", (dataset, lambda _: None))
         Cs = np.sort(self._grid())
         with self._executor() as executor:
-            measures = self._measured(to_measure, validation, Cs, executor)
+            measures = self._measured(to_cut, validation, Cs, executor)
             chosen = best_strength(Cs, measures, one_se=self.one_se)
             while (further := self._beyond(Cs, chosen)) is not None:
                 place = int(np.searchsorted(Cs, further))
-                row = self._measured(to_measure, validation, np.array([further]), executor)
+                row = self._measured(to_cut, validation, np.array([further]), executor)
                 Cs, measures = np.insert(Cs, place, further), np.insert(measures, place, row, axis=0)
                 chosen = best_strength(Cs, measures, one_se=self.one_se)
             self.measures_, self.Cs_, self.C_ = measures, Cs, float(Cs[chosen.number])
@@ -125,13 +137,13 @@ class RankSVMCV(RankSVM):
         return tuple(said)
 
     def _measured(
-        self, dataset: RankingDataset, validation: list[RankingDataset], Cs: Vector, executor: Threads
+        self, to_cut: _ToCut, validation: list[RankingDataset], Cs: Vector, executor: Threads
     ) -> NDArray[np.float64]:
         """The measure of each query that decides, for each C."""
         measure = parse_measure(self.measure)
         if validation:
-            return self._measure_path(dataset, validation[-1], Cs, measure, executor)
-        return self._cross_validate(dataset, Cs, measure, executor)
+            return self._measure_path(to_cut[0], validation[-1], Cs, measure, executor)
+        return self._cross_validate(*to_cut, Cs, measure, executor)
 
     def to_model(self, **extra: Any) -> LinearModel:
         """The trained weights as a `LinearModel`, with the C that was chosen."""
@@ -139,7 +151,7 @@ class RankSVMCV(RankSVM):
         return replace(model, parameters={**model.parameters, "C": self.C_})
 
     def _cross_validate(
-        self, dataset: RankingDataset, Cs: Vector, measure: Measure, executor: Threads
+        self, dataset: RankingDataset, choose: _Choose, Cs: Vector, measure: Measure, executor: Threads
     ) -> NDArray[np.float64]:
         if isinstance(dataset, StoredDataset):
             raise LinrankError("RankSVMCV takes no folds of data that is not in memory. Pass an eval_set.")
@@ -154,10 +166,8 @@ class RankSVMCV(RankSVM):
         folds = min(self.cv, dataset.n_queries)
         parts = []
         for train, test in dataset.folds(folds, self.random_state):
-            if self.transforms is not None:
-                chosen = choose_transform(self.transforms, self._scaling_after, train).scaling
-                train, test = scaled(train, chosen), scaled(test, chosen)  # noqa: PLW2901
-            parts.append(self._measure_path(train, test, Cs, measure, executor))
+            chosen = choose(train)
+            parts.append(self._measure_path(scaled(train, chosen), scaled(test, chosen), Cs, measure, executor))
         return np.concatenate(parts, axis=1)
 
     def _measure_path(
