@@ -1,13 +1,12 @@
-"""What a transform costs a training, and what it buys.
+"""What a transform costs a training. (What it buys: quality.py.)
 
     python benchmarks/transforms.py cost                      700,029 documents of 136 raw features, in memory
     python benchmarks/transforms.py cost --scan               the same from a file, block after block
     python benchmarks/transforms.py cost --documents 100000
-    python benchmarks/transforms.py quality                   MSLR's sample, MQ2008 and OHSUMED: five folds, some seeds
+    python benchmarks/transforms.py memory                    the most memory of linrank train on text
 
 *Cost* is of a whole training: fitting the scaling or the transform, applying it, and RankSVM; as a ratio to that on
-standardised features, in turns, by the processors' time and by the clock. *Quality* is NDCG@10 of test queries: queries
-are dealt into five parts, in each fold three to train on, one to choose C on, one to test on; nothing else is chosen.
+standardised features, in turns, by the processors' time and by the clock.
 """
 
 from __future__ import annotations
@@ -21,19 +20,15 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-from letor import is_here, parts
 from made_data import mslr_drawn_again
+from measuring import linrank
 
-from linrank import LambdaRank, RankingDataset, RankSVM, RankSVMCV, make_ranking, save_dataset, scan
+from linrank import RankSVM, make_ranking, save_dataset, scan
 from linrank.dataset.scaling import scaled
 from linrank.dataset.transform_choice import choose_transform
-from linrank.measures import NDCG
+from linrank.reading.write_svmlight import write_svmlight
 
 WAYS = {"standard": ("none", "standard"), "rank-gauss": ("rank-gauss", "auto"), "signed-log": ("signed-log", "auto")}
-
-# Of RankSVM's C, a sum over pairs.
-STRENGTHS = 2.0 ** np.arange(-18, -3, 2)
 
 
 def cost(arguments):
@@ -52,7 +47,7 @@ def cost(arguments):
                 if turn:
                     times[way].append(told[:-1])
                     print(way, *(f"{number:.2f}" for number in told[:-1]), told[-1], flush=True)
-    print("\nmedian of the ratios to standard: processors, clock, and that of fitting and applying alone")
+    print("\nmedian of the ratios to standard: processors, clock, and that of a pass by the processors")
     for way in list(WAYS)[1:]:
         ratios = [
             statistics.median(a[k] / b[k] for a, b in zip(times[way], times["standard"], strict=True)) for k in (0, 1)
@@ -92,56 +87,16 @@ def trained(data, way, C):
     return time.process_time() - processors, time.perf_counter() - clock, before, passes, solution.iterations
 
 
-def quality(arguments):
-    sets = {"MSLR-WEB10K-sample": 1, "MQ2008": 1, "OHSUMED": 1}
-    for name in arguments.data or sets:
-        if not is_here(name, "left out"):
-            continue
-        whole = joined(parts(name, 1, "train", "vali", "test"))
-        for ranker in arguments.rankers:
-            print(f"\n{name}: {whole.n_queries} queries, {ranker}", flush=True)
-            found = {way: [] for way in arguments.ways}
-            for seed in range(arguments.seeds):
-                for way in arguments.ways:
-                    found[way].append(np.concatenate(list(test_values(whole, way, ranker, seed))))
-            for way, values in found.items():
-                means = np.mean(values, axis=0)
-                first = np.mean(found[arguments.ways[0]], axis=0)
-                error = np.std(means - first, ddof=1) / np.sqrt(len(means))
-                print(f"  {way:<24} {means.mean():.4f}  {(means - first).mean():+.4f} ± {error:.4f}", flush=True)
-
-
-def joined(sets):
-    """All queries of some sets."""
-    labels, qid = (np.concatenate([np.asarray(getattr(one, name)) for one in sets]) for name in ("labels", "qid"))
-    return RankingDataset.from_arrays(np.vstack([np.asarray(one.features) for one in sets]), labels, qid=qid)
-
-
-def test_values(whole, way, ranker, seed):
-    """NDCG@10 of each query when it was in the test part, in the order of the queries."""
-    part_of = np.random.default_rng(seed).permutation(np.arange(whole.n_queries) % 5)
-    values = np.empty(whole.n_queries)
-    for fold in range(5):
-        test, vali = np.flatnonzero(part_of == fold), np.flatnonzero(part_of == (fold + 1) % 5)
-        train = np.flatnonzero((part_of != fold) & (part_of != (fold + 1) % 5))
-        train, vali, tested = (whole.subset(queries) for queries in (train, vali, test))
-        choice = chosen(way, train)
-        train, vali, seen = (scaled(one, choice) for one in (train, vali, tested))
-        values[test] = (NDCG @ 10).per_query(fitted(ranker, train, vali).predict(seen), tested)
-    yield np.nan_to_num(values)
-
-
-def chosen(way, train):
-    """A way is a name of WAYS, TRANSFORM, or TRANSFORM+SCALING."""
-    transform, _, scaling = way.partition("+")
-    return choose_transform(*WAYS.get(way, (transform, scaling or "auto")), train).scaling
-
-
-def fitted(ranker, train, vali):
-    if ranker == "ranksvm":
-        return RankSVMCV(STRENGTHS).fit(train, eval_set=vali)
-    tried = [LambdaRank(C=C, patience=10).fit(train, eval_set=vali) for C in (1e-3, 1e-2, 1e-1)]
-    return max(tried, key=lambda one: (NDCG @ 10).mean(one.predict(vali), vali))
+def memory(arguments):
+    """The most memory of `linrank train` on text, without a transform and with each."""
+    data = mslr_drawn_again(arguments.documents, standardised=False)
+    with tempfile.TemporaryDirectory() as folder:
+        text, model = Path(folder) / "data.txt", Path(folder) / "model.json"
+        write_svmlight(text, data)
+        del data
+        for way, (transform, scaling) in {"none": ("none", "none"), **WAYS}.items():
+            words = ("-C", arguments.C, "--transform", transform, "--scaling", scaling, "--quiet")
+            print(f"{way:<12} {linrank('train', text, model, *words).peak:.0f} MB", flush=True)
 
 
 def main():
@@ -162,12 +117,10 @@ def main():
     for name, kind in (("file", str), ("way", str), ("C", float), ("memory", str)):
         onces.add_argument(name, type=kind)
     onces.set_defaults(run=once)
-    qualities = verbs.add_parser("quality")
-    qualities.add_argument("--data", nargs="*")
-    qualities.add_argument("--seeds", type=int, default=4)
-    qualities.add_argument("--rankers", nargs="*", default=["ranksvm"])
-    qualities.add_argument("--ways", nargs="*", default=[*WAYS, "auto"])
-    qualities.set_defaults(run=quality)
+    memories = verbs.add_parser("memory")
+    memories.add_argument("--documents", type=int, default=200_000)
+    memories.add_argument("-C", type=float, default=1e-4)
+    memories.set_defaults(run=memory)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

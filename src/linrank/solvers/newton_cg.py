@@ -62,6 +62,8 @@ class NewtonCG(Solver):
     forcing: float = 0.1
     sample_share: float = 0.05
     max_products: int = 250
+    looks_nearer: bool = True
+    """Whether a nearer certificate is looked for at the end; False for who takes another solution from there."""
 
     def refuses(self, objective: RankingObjective) -> str | None:
         return wants_smooth_loss(objective) or wants_smooth_penalty(objective) or wants_strength(objective)
@@ -69,6 +71,10 @@ class NewtonCG(Solver):
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         doubt = Doubt()
         solution, last = self.continue_from(self._first_point(objective, start, journal, doubt), journal, doubt=doubt)
+        return self.certified_at(last, solution, journal) if self.looks_nearer else solution
+
+    def certified_at(self, last: EvaluatedPoint, solution: Solution, journal: Journal) -> Solution:
+        """The solution, with a nearer certificate than its gradient's where that is not enough."""
         if last.gap() <= self.tolerance * last.value:
             return solution
         return solution.certified(self.gap_by_part(last, solution.estimated_gap, journal))

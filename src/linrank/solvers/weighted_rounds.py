@@ -12,7 +12,8 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import RankingObjective
 from linrank.objective.weighting import EqualQueries, Weighting
-from linrank.solvers.solution import Solution, Watch
+from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.solution import Journal, Solution, Watch
 from linrank.solvers.solver import Solver
 
 MOST_ROUNDS = 2
@@ -53,7 +54,7 @@ class WeightedRounds:
         if begun is None:
             run.solve(_weighed(objective, self.first, objective.start(start).weights), start)
         else:
-            run.rounds.append(begun)
+            run.take(begun)
         measure = judge() if judge is not None else -np.inf
         try:
             for _ in range(self.most_rounds):
@@ -89,6 +90,7 @@ class _Run:
         self._watch = watch
         self._started = time.perf_counter()
         self._lines: list[Any] = []
+        self._objectives: list[RankingObjective | None] = []
         self.rounds: list[Solution] = []
         self.is_over = False
         """Whether the watcher, the clock or Ctrl-C has ended it."""
@@ -104,18 +106,30 @@ class _Run:
 
         most = self._solver.max_seconds
         solver: Any = replace(self._solver, max_seconds=max(0.0, most - past))  # type: ignore[type-var]
+        if isinstance(solver, NewtonCG):
+            # Of the round that is kept alone a certificate is wanted.
+            solver = replace(solver, looks_nearer=False)
         solution: Solution = solver.minimize(objective, start, watch=note)
         late = time.perf_counter() - self._started > most
         if late and not solution.interrupted:
             solution = replace(solution, message=f"out of time (max_seconds={most:g})")
-        self.rounds.append(solution)
+        self.take(solution, objective)
         self.is_over = self.is_over or solution.interrupted or late
         return solution
 
+    def take(self, solution: Solution, objective: RankingObjective | None = None) -> None:
+        """Take a solution as that of a round; of an objective, unless it was certified before."""
+        self.rounds.append(solution)
+        self._objectives.append(objective)
+
     def whole(self, kept: Solution) -> Solution:
-        """The solution of a round, with the history of all."""
+        """The solution of a round, certified, with the history of all."""
         which = next(number for number, one in enumerate(self.rounds, start=1) if one is kept)
-        rounds = f"; round {which} of {len(self.rounds)}"
+        rounds, objective = f"; round {which} of {len(self.rounds)}", self._objectives[which - 1]
+        if isinstance(self._solver, NewtonCG) and objective is not None and not kept.interrupted:
+            left = self._solver.max_seconds - (time.perf_counter() - self._started)
+            journal = Journal(max_seconds=max(0.0, left))
+            kept = self._solver.certified_at(objective.at(kept.weights), kept, journal)
         return replace(
             kept,
             message=kept.message if kept.interrupted else kept.message + rounds,
