@@ -83,6 +83,9 @@ def test_every_view_of_the_curvature_is_of_one_symmetric_matrix(name, block):
     direction = scores_of(block, 1)
     np.testing.assert_allclose(at.curvature.product(direction), matrix @ direction, atol=100 * size)
     assert np.linalg.eigvalsh(matrix).min() >= -1e3 * size
+    if hasattr(at.curvature, "half_product"):
+        half = at.curvature.half_product(np.eye(block.n_documents))
+        np.testing.assert_allclose((half + half.T) / 2, matrix, atol=size)
 
 
 @pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if getattr(loss, "compares", "") != "labels"])

@@ -85,13 +85,15 @@ def add_laplacian_of_columns(  # type: ignore[no-untyped-def]
     query_weights,
     adjacent,
     factor,
+    times,
     tree,
     products,
 ):
     """One sweep of the active pairs' Laplacian times a matrix with one row a document, all its columns at once.
 
     The structure keyed by level is a Fenwick tree whose nodes are rows: every step is a sum of whole rows. The upward
-    sweep takes care of higher partners and of the diagonal, the downward one of lower partners.
+    sweep takes care of higher partners and of the diagonal, the downward one of lower partners; partners count so many
+    `times`.
     """
     n_columns = values.shape[1]
     for query in range(len(query_starts) - 1):
@@ -119,6 +121,7 @@ def add_laplacian_of_columns(  # type: ignore[no-untyped-def]
             if upward:
                 for column in range(n_columns):
                     products[rows[p], column] += own * counts[p] * values[rows[p], column]
+            own *= times
             # Adjacent levels only: what lies before the neighbour is taken off again.
             beyond = max(node - 1, 0) if adjacent else 0
             while node > 0:

@@ -205,16 +205,30 @@ class _Laplacian:
         return products
 
     def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-        documents, block = self.pairs.documents, self.pairs.documents.block
         products = np.zeros_like(matrix)
-        tree = np.empty((block.most_levels + 1, matrix.shape[1]))
-        for upward, bounds in ((True, self.pairs.ends), (False, self.pairs.begins)):
-            kernels.add_laplacian_of_columns(
-                documents.rows, documents.weights, documents.levels, bounds, upward, self.counts, matrix,
-                block.query_starts, block.level_counts, block.query_weights, documents.over.pairs == "adjacent",
-                self.factor, tree, products,
-            )  # fmt: skip
+        for upward in (True, False):
+            self._sweep_columns(matrix, upward, 1.0, products)
         return products
+
+    def half_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A matrix M for which the symmetric part of matrix' M is matrix' L matrix, by one sweep in place of two.
+
+        What lower partners add to the quadratic form is the transpose of what higher ones do.
+        """
+        products = np.zeros_like(matrix)
+        self._sweep_columns(matrix, True, 2.0, products)
+        return products
+
+    def _sweep_columns(
+        self, matrix: NDArray[np.float64], upward: bool, times: float, products: NDArray[np.float64]
+    ) -> None:
+        documents, block = self.pairs.documents, self.pairs.documents.block
+        kernels.add_laplacian_of_columns(
+            documents.rows, documents.weights, documents.levels, self.pairs.ends if upward else self.pairs.begins,
+            upward, self.counts, matrix, block.query_starts, block.level_counts, block.query_weights,
+            documents.over.pairs == "adjacent", self.factor, times,
+            np.empty((block.most_levels + 1, matrix.shape[1])), products,
+        )  # fmt: skip
 
     def diagonal(self) -> Vector:
         documents, block = self.pairs.documents, self.pairs.documents.block
@@ -245,6 +259,9 @@ class _Sum:
 
     def matrix_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.first.matrix_product(matrix) + self.second.matrix_product(matrix)
+
+    def half_product(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.first.half_product(matrix) + self.second.half_product(matrix)
 
     def diagonal(self) -> Vector:
         return self.first.diagonal() + self.second.diagonal()

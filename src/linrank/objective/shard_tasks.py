@@ -156,7 +156,11 @@ def hessian_of_block(
     block, scale = scaled
     scores = block.features.product(weights, np.empty(block.n_documents))
     rows = _rows_of_block(block, centred)
-    return scale * (rows.T @ loss.at(scores, block).curvature.matrix_product(rows))  # type: ignore[union-attr]
+    curvature: Any = loss.at(scores, block).curvature
+    if not hasattr(curvature, "half_product"):
+        return scale * (rows.T @ curvature.matrix_product(rows))  # type: ignore[no-any-return]
+    half = rows.T @ curvature.half_product(rows)
+    return 0.5 * scale * (half + half.T)  # type: ignore[no-any-return]
 
 
 def diagonal_of_columns(shard: Shard, state: ShardState, *, columns: Offsets, centred: bool) -> Vector:
