@@ -235,7 +235,7 @@ def test_one_query_has_lines_and_says_so():
         ({"group_l1": 1.0, "monotone": "+"}, "group_l1 and monotone cannot be had together"),
         ({"monotone": "up"}, "monotone='up'; use '\\+' or '-', or"),
         ({"monotone": {"1": 1}}, "use '\\+' or '-', or"),
-        ({"monotone": '{"1": '}, "is no JSON: .* Use {\"feature\""),
+        ({"monotone": '{"1": '}, 'is no JSON: .* Use {"feature"'),
         ({"monotone": (0.0, 1.0)}, "use '\\+' or '-', or"),
         ({"monotone": {"z": "+"}}, "monotone: there is no feature 'z'"),
     ],
