@@ -145,6 +145,36 @@ def test_distances_are_given_to_milvus_with_a_minus_sign():
     assert [engine.rule(leg).name for leg in range(3)] == ["none", "norm_score of L2", "none"]
 
 
+def test_runs_that_end_before_the_depth_are_told_of():
+    """The engine would normalise over more hits than were trained on."""
+    runs, qrels = made(n_queries=20, depth=25)
+    said = "no leg brings more than 25 hits of a query, and the configuration asks for 100"
+    assert any(note.startswith(said) for note in fuse(runs, qrels, **QUICK).notes)
+    assert not any("no leg brings more" in note for note in fuse(runs, qrels, depth=25, **QUICK).notes)
+
+
+def test_each_leg_of_milvus_has_its_rule_in_the_notes():
+    fusion = fuse(*made(n_queries=20), "milvus", metrics="BM25,COSINE,IP", **QUICK)
+    said = "bm25 2 atan(s) / pi, dense (1 + s) / 2, title 1/2 + atan(s) / pi"
+    assert f"legs are normalised by norm_score: {said}" in fusion.notes
+
+
+def test_what_is_as_good_is_said_to_be_written_by_its_method():
+    runs, qrels = made(n_queries=20, strengths=(1.0, 1.0, 1.0))
+    # Scores that say nothing: ranks are all there is to learn from.
+    blurred = {
+        leg: {
+            query: {document: 1e3 if place == 0 else 1.0 - place / 100.0 for place, document in enumerate(hits)}
+            for query, hits in run.items()
+        }
+        for leg, run in runs.items()
+    }
+    verdict = fuse(blurred, qrels, method="equal", **QUICK).verdict
+    assert verdict.worth_it is False
+    assert verdict.headline.startswith(("Do not bother, no better than", "Do not deploy it, worse than"))
+    assert f"Method {verdict.rival} writes that configuration instead." in verdict.reasons
+
+
 def test_weaviate_computes_the_other_weight():
     weights = engine_of("weaviate").in_units(np.array([0.0123456789, 0.9876543211]))
     assert weights.tolist() == [0.012346, 0.987654]

@@ -32,6 +32,8 @@ _DOCUMENT = ("document", "docid", "doc_id", "document_id", "doc", "id")
 # Beyond, orders of all candidates are not gone through by the hundred: no grid and no search.
 _MOST_ROWS = 2_000_000
 _TO_JUDGE = 5
+# Methods that learn no weights, and can be asked for.
+_ASKED_FOR = ("rrf", "rrf60", "equal")
 
 
 def fuse(
@@ -96,7 +98,7 @@ def fuse(
     check_folds(str(n_folds), n_folds, judged.n_queries)
     documents = JudgedDocuments.of(judgments.labels, judged.query_ids, judged.document_ids)
     problem = FusionProblem.of(target, judged, documents, decides, unjudged)
-    said = (*said, *_left_out(target, legs.legs, brought), *also)
+    said = (*said, *_left_out(target, legs.legs, brought), *_shallow(every), *also)
     made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, said)
     if by is None:
         return made
@@ -138,7 +140,8 @@ def _learnt(
         raise LinrankError(reason)
     compared = standings(problem, methods, method, n_folds, seed)
     simple = tuple(name for name, each in methods.items() if isinstance(each, Fixed) or name == "rrf")
-    decided = verdict(compared, method, simple, str(problem.measure))
+    written = tuple(name for name in _ASKED_FOR if name in simple and (engine.has_rrf or name == "equal"))
+    decided = verdict(compared, method, simple, str(problem.measure), written)
     by_name = {standing.method: standing.per_query for standing in compared}
     rival = by_name.get(decided.rival, by_name[method])
     drawn: Sequence[Vector] = ()
@@ -150,7 +153,7 @@ def _learnt(
     idle = [name for name in candidates.names if name not in (*deployed.legs, *deployed.signals)]
     notes = (
         UNJUDGED[problem.unjudged],
-        f"legs are normalised by {engine.normaliser_name}: {engine.rule(0).says}",
+        _rules(engine, candidates),
         *(("too many candidates for the grid and the search, which are left out",) if quick else ()),
         *((f"{', '.join(idle)} weigh nothing and are left out of the configuration",) if idle else ()),
         *said,
@@ -215,6 +218,27 @@ def _left_out(engine: FusionEngine, legs: Sequence[Leg], brought: Sequence[Leg])
     """What to say of hits that the engine does not fuse."""
     lost = sum(len(leg.scores) for leg in legs) - sum(len(leg.scores) for leg in brought)
     return (f"{lost:,} hits of score 0 are left out: {engine.title} does not fuse them",) if lost else ()
+
+
+def _shallow(every: Candidates) -> tuple[str, ...]:
+    """What to say of runs that end before the depth: the engine normalises over more hits than were trained on."""
+    most = max(int(np.diff(leg.starts).max(initial=0)) for leg in every.legs)
+    said = (
+        f"no leg brings more than {most:,} hits of a query, and the configuration asks for {every.depth:,}: give "
+        f"deeper runs, or depth {most:,}, unless there are no more"
+    )
+    return (said,) if most < every.depth else ()
+
+
+def _rules(engine: FusionEngine, candidates: Candidates) -> str:
+    """By what the legs are normalised, in words."""
+    says = [engine.rule(place).says for place in range(len(candidates.legs))]
+    if len(set(says)) > 1:
+        each = ", ".join(f"{name} {said}" for name, said in zip(candidates.leg_names, says, strict=True))
+        return f"legs are normalised by {engine.normaliser_name}: {each}"
+    if engine.is_raw:
+        return "scores are weighed as the legs give them, not normalised"
+    return f"legs are normalised by {engine.normaliser_name}: {says[0]}"
 
 
 def _split(every: Candidates, labels: Mapping[str, Any]) -> tuple[Candidates, Candidates, tuple[str, ...]]:

@@ -26,8 +26,10 @@ REFUSED = {
     "meilisearch": "Meilisearch blends keyword and vector scores by a rule of its own and takes no linear score",
     "typesense": "Typesense fuses by ranks and takes no linear score",
     "solr": "Solr's combiner of ranks has no weights; train on logged features and use linrank export --to solr",
-    "redis": "how Redis normalises the scores that FT.HYBRID combines is not known well enough to learn weights for it",
-    "lancedb": "LanceDB's reranker normalises by a rule of its own, which is not known well enough to learn weights",
+    "redis": "Redis's FT.HYBRID adds up raw scores as Qdrant's formula does, and its command is not written here; use "
+    "--to qdrant, and put its two weights into COMBINE LINEAR",
+    "lancedb": "LanceDB's linear reranker is deprecated, and its releases differ in what it computes; its reciprocal "
+    "ranks take no weights",
 }
 
 

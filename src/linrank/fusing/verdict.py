@@ -26,26 +26,27 @@ class Verdict:
     rival: str
 
 
-def verdict(standings: tuple[Standing, ...], chosen: str, simple: tuple[str, ...], measure: str) -> Verdict:
-    """The chosen method against the best of those that learn no weights."""
+def verdict(
+    standings: tuple[Standing, ...], chosen: str, simple: tuple[str, ...], measure: str, written: tuple[str, ...] = ()
+) -> Verdict:
+    """The chosen method against the best of those that learn no weights; `written` are those that can be deployed."""
     ours = next(standing for standing in standings if standing.method == chosen)
     rivals = [standing for standing in standings if standing.method in simple and standing.method != chosen]
     if not rivals:
         return Verdict(None, "There is nothing to hold it against.", (), "")
     rival = max(rivals, key=lambda standing: standing.mean)
     low, high = rival.gain_interval
-    said = f"{rival.gain:+.4f} {measure} against {rival.says} (95 % interval {low:+.4f} to {high:+.4f})"
+    said = f"{rival.says}: {rival.gain:+.4f} {measure} (95 % interval {low:+.4f} to {high:+.4f})"
     differences = ours.per_query - rival.per_query
     least, needed = smallest_gain(differences), queries_needed(differences)
     n = len(differences)
     power = f"{n} judged queries find a gain of {least:.4f} or more, 4 times of 5."
     if rival.is_real and rival.gain > 0.0:
-        return Verdict(True, f"Worth deploying: {said}.", (power,), rival.method)
-    if rival.is_real:
-        return Verdict(False, f"Do not deploy: {said}.", (f"Use {rival.says}.", power), rival.method)
+        return Verdict(True, f"Worth deploying, better than {said}.", (power,), rival.method)
     if rival.gain <= 0.0:
-        headline = f"Do not bother: {rival.says} is as good, {said}."
-        return Verdict(False, headline, (power,), rival.method)
+        headline = f"Do not {'deploy it, worse' if rival.is_real else 'bother, no better'} than {said}."
+        instead = f"Method {rival.method} writes that configuration instead." if rival.method in written else ""
+        return Verdict(False, headline, tuple(filter(None, (instead, power))), rival.method)
     more = f"If the gain is as large as seen, some {needed:,} judged queries would show it." if needed else ""
-    headline = f"Not shown to be better than {rival.says}: {said}."
+    headline = f"Not shown to be better than {said}."
     return Verdict(None, headline, tuple(filter(None, (power, more))), rival.method)
