@@ -158,10 +158,13 @@ def main():
     table = {"document": [str(page) for page in range(len(names))], **signals}
     print(f"{len(names):,} pages, {len(queries)} queries; each leg brings {DEPTH} pages\n")
 
+    print("For OpenSearch, which normalises the hits of each leg:\n")
     print(fuse(runs, qrels, "opensearch", depth=DEPTH), "\n")
     fusion = fuse(runs, qrels, "qdrant", depth=DEPTH, signals=table)
+    print("For Qdrant, which adds up raw scores, and can add signals:\n")
     print(fusion, "\n")
     fusion.page("hybrid_search.html")
+    print("hybrid_search.html: the same as one page to look at\n")
     some = queries[:40]
     by_document = {name: dict(zip(table["document"], values, strict=True)) for name, values in signals.items()}
     ours = fusion.rank({leg: {query: run[query] for query in some} for leg, run in runs.items()}, by_document)
