@@ -155,13 +155,13 @@ def shop(folder):
     return folder
 
 
-def logged_scores(shop, query):
+def logged_scores(shop, query, model="model.json"):
     """What the model says of each document that was logged for a query of the shop."""
     import linrank
 
     judged = linrank.read(shop / "judged.linrank")
     rows = np.flatnonzero(judged.qid == query)
-    scores = linrank.load(shop / "model.json").predict(judged)
+    scores = linrank.load(shop / model).predict(judged)
     return {judged.docids[row]: scores[row] for row in rows}
 
 
@@ -176,6 +176,25 @@ def test_solr(shop, solr):
         fl="id,score",
     )["response"]["docs"]
     check_ranking(shop, [hit["id"] for hit in found], [hit["score"] for hit in found])
+    check_trees(shop, solr)
+
+
+def check_trees(shop, solr):
+    """The steps that Solr has of curves are as near to the model as the export said."""
+    import linrank
+
+    found = solr.select(
+        "products",
+        q="{!edismax qf='title_t text_t' v=$text}",
+        text="warm tent",
+        rq="{!ltr model=shop_curves reRankDocs=1000 efi.text='warm tent'}",
+        fl="id,score",
+    )["response"]["docs"]
+    known = logged_scores(shop, "warm tent", "curves.json")
+    apart = np.array([hit["score"] - known[hit["id"]] for hit in found])
+    assert len(apart) > 20
+    near = linrank.export(shop / "curves.json", "solr-trees").ranking.largest_error
+    assert 0.0 < np.abs(apart).max() < near + 1e-5
 
 
 def check_ranking(shop, ids, scores):
