@@ -133,8 +133,9 @@ def test_what_is_no_curve_is_refused(target):
         export(RankSVM().fit(DATA), target)
     with pytest.raises(LinrankError, match=r"logarithms would need more and more\. Train with --transform rank-gauss"):
         export(a_model("signed-log"), target)
-    with pytest.raises(LinrankError, match="steps=0; use 1 or more"):
-        export(MODEL, target, steps=0)
+    for steps in (0, 10**9):
+        with pytest.raises(LinrankError, match=f"steps={steps}; use from 1 to 65,536"):
+            export(MODEL, target, steps=steps)
     flat = FeatureShapes.of("additive", [([0.0, 1.0], [2.0, 2.0])] * 4)
     with pytest.raises(LinrankError, match="every curve of the model is flat"):
         export(LinearModel(np.ones(4), NAMES, flat), target)

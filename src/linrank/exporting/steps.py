@@ -15,6 +15,9 @@ from linrank.exporting.weighted_sum import WeightedSum
 # The thresholds that an engine has where some are asked for, ascending as those are.
 Held: TypeAlias = Callable[[Any], Any]
 
+# Of a curve on average: a file of more is of no use to any engine.
+_MOST_STEPS = 65_536
+
 
 @dataclass(frozen=True, eq=False)
 class Steps:
@@ -70,8 +73,8 @@ class SteppedSum(WeightedSum):
         Where feature j moves scores by v_j from its least value to its largest, in all, its steps are of size
         proportional to sqrt(v_j): of all that are so many together, these have the least sum of largest errors.
         """
-        if steps < 1:
-            raise LinrankError(f"steps={steps}; use 1 or more.")
+        if not 1 <= steps <= _MOST_STEPS:
+            raise LinrankError(f"steps={steps}; use from 1 to {_MOST_STEPS:,}.")
         curves = [curve for curve in ranking.curves if isinstance(curve, Piecewise)]
         sizes = np.abs(ranking.weights)
         moves = sizes * [np.abs(np.diff(curve.values)).sum() for curve in curves]
