@@ -91,7 +91,7 @@ def test_the_weights_are_finite_or_the_cause_is_named(name, case, form):
     weighted = {"sample_weight": weights} if has_fit_parameter(method, "sample_weight") else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for said in ("the penalty compares weights", "no feature ranks better", "no query has"):
+        for said in ("the penalty compares weights", "no feature ranks better", "no query has", "every weight is zero"):
             warnings.filterwarnings("ignore", said)
         try:
             method.fit(form(features), labels, qid=QID, **weighted)
@@ -121,6 +121,11 @@ def test_what_is_too_large_is_named(case, message, form):
     features, labels, weights = CASES[case]
     with pytest.raises(LinrankError, match=message):
         RankSVM().fit(form(features), labels, qid=QID, sample_weight=weights)
+
+
+def test_features_so_small_that_no_weight_counts_are_said():
+    with pytest.warns(UserWarning, match="every weight is zero: .* Scale the features"):
+        assert not RankSVM().fit(X * 1e-15, Y, qid=QID).coef_.any()
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

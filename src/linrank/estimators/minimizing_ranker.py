@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABCMeta
 from collections.abc import Callable
 from dataclasses import KW_ONLY
@@ -26,6 +27,11 @@ from linrank.solvers.choice import first_that_can, solver_for
 from linrank.solvers.registry import SOLVERS
 from linrank.solvers.solution import Iteration, Solution, Watch
 from linrank.wanted_weights import with_wanted
+
+NO_WEIGHTS = (
+    "every weight is zero: with any others the objective is lower by less than the tolerance. Scale the features, as "
+    "StandardScaler does, or weaken the penalty."
+)
 
 
 @with_settings
@@ -155,6 +161,8 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         with self._executor() as executor:
             objective = self._objective(dataset, executor)
             solution = self._solve_watched(objective, start, watching)
+        if solution.converged and not solution.weights.any() and _slopes_away_from_zero(objective, solution):
+            warnings.warn(NO_WEIGHTS, UserWarning, stacklevel=3)
         if self.watches:
             self.eval_history_ = watching.values
         if self._keeps_best(watching) and watching.best_line is not None and watching.best_weights is not None:
@@ -187,6 +195,12 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         if self.tol is not None:
             limits["tolerance"] = self.tol
         return limits
+
+
+def _slopes_away_from_zero(objective: Any, solution: Solution) -> bool:
+    """Whether some weights are better than none, of which the tolerance alone knows nothing."""
+    is_smooth = getattr(getattr(objective, "penalty", None), "is_smooth", False)
+    return bool(is_smooth and getattr(solution.history[0], "gradient_norm", 0.0) > 0.0)
 
 
 def how_far(solution: Solution) -> str:
