@@ -63,7 +63,7 @@ CASES = {
         "export other.json --to solr --set store=shop --out x.json",
     ),
     "train --best": Case(
-        "train half.txt m.json --quiet --best --set cv=2", "train data.txt m.json --quiet -C 0.001", share=1
+        "train little.txt m.json --quiet --best --set cv=2", "train data.txt m.json --quiet -C 0.001", share=1
     ),
     "fuse": Case(f"fuse qrels.txt {FUSING}", f"fuse other.qrels {FUSING}"),
     "compare": Case(
@@ -84,6 +84,7 @@ def make_inputs() -> None:
     half, _ = make_ranking(90, 20, 20, random_state=1)
     write_svmlight("data.txt", made)
     write_svmlight("half.txt", half)
+    write_svmlight("little.txt", make_ranking(20, 10, 6, random_state=2)[0])
     save_dataset(made, "data.linrank")
     runs, judged = legs_and_judgements(n_queries=30, names=("bm25", "dense"))
     lines = [f"{q} 0 {d} {label:g}\n" for q, of in judged.items() for d, label in of.items()]
