@@ -105,7 +105,7 @@ def test_runs_tables_and_responses_say_the_same(tmp_path):
     ("text", "said"),
     [
         ("query,document,score\nq1,d1,2\n", "has the columns query, document, leg and score"),
-        ("query,document,leg,score\nq1,d1,a,high\n", "score is 'high' in row 1"),
+        ("query,document,leg,score\nq1,d1,a,high\n", "hits.csv:2: score is 'high', and no finite number"),
         ("query,document,leg,score\nq1,d1,a\n", "3 fields instead of 4"),
         ("query,leg,score\nq1,a,2\n", "there is no column document"),
     ],
