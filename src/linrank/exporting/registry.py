@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -38,24 +39,33 @@ TARGETS = {
 
 def engine_class(name: str) -> Any:
     """The class of a target."""
-    if name not in TARGETS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, TARGETS, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(TARGETS)}."
-        raise LinrankError(f"there is no target {name!r}. {hint}")
-    module, class_, _ = TARGETS[name]
-    # From the table above, never from what a user gave.
-    return getattr(import_module(f"linrank.exporting.{module}"), class_)
+    return class_named(name, TARGETS, "target", "linrank.exporting")
 
 
 def engine_named(name: str, **settings: Any) -> Engine:
     """The target of that name, with what is set of it."""
-    made = engine_class(name)
-    known = [field.name for field in fields(made)]
+    engine: Engine = made(name, engine_class(name), settings)
+    return engine
+
+
+def class_named(name: str, known: Mapping[str, tuple[str, str, str]], kind: str, package: str) -> Any:
+    """The class that is known by a name, from its module of a package."""
+    if name not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(known)}."
+        raise LinrankError(f"there is no {kind} {name!r}. {hint}")
+    module, class_, _ = known[name]
+    # From a table of ours, never from what a user gave.
+    return getattr(import_module(f"{package}.{module}"), class_)
+
+
+def made(name: str, class_: Any, settings: Mapping[str, Any]) -> Any:
+    """A value of a class whose fields are what can be set of it."""
+    known = [field.name for field in fields(class_)]
     for setting in settings:
         if setting not in known:
             has = f"its settings are {', '.join(known)}" if known else "it has none"
             raise UnknownSettingError(f"{name} has no setting {setting!r}; {has}.")
-    engine: Engine = made(**settings)
-    return engine
+    return class_(**settings)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from linrank.errors import LinrankError, UnknownSettingError
+from linrank.errors import LinrankError
+from linrank.exporting.registry import class_named, made
 
 if TYPE_CHECKING:
     from linrank.fusing.engine import FusionEngine
@@ -37,23 +36,10 @@ def engine_class(name: str) -> Any:
     """The class of an engine."""
     if name in REFUSED:
         raise LinrankError(f"no weights for {name!r}: {REFUSED[name]}.")
-    if name not in ENGINES:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, ENGINES, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(ENGINES)}."
-        raise LinrankError(f"there is no engine {name!r}. {hint}")
-    module, class_, _ = ENGINES[name]
-    # From the table above, never from what a user gave.
-    return getattr(import_module(f"linrank.fusing.{module}"), class_)
+    return class_named(name, ENGINES, "engine", "linrank.fusing")
 
 
 def engine_named(name: str, **settings: Any) -> FusionEngine:
     """The engine of that name, with what is set of it."""
-    made = engine_class(name)
-    known = [field.name for field in fields(made)]
-    for setting in settings:
-        if setting not in known:
-            raise UnknownSettingError(f"{name} has no setting {setting!r}; its settings are {', '.join(known)}.")
-    engine: FusionEngine = made(**settings)
+    engine: FusionEngine = made(name, engine_class(name), settings)
     return engine
