@@ -12,9 +12,9 @@ import time
 import numpy as np
 
 from linrank.fusing.candidates import Candidates, Leg
-from linrank.fusing.methods import Pairwise
 from linrank.fusing.problem import FusionProblem, JudgedDocuments
 from linrank.fusing.registry import engine_named
+from linrank.fusing.trained_weights import Pairwise
 from linrank.measures import parse_measure
 
 RELEVANT = 5

@@ -53,6 +53,38 @@ def awkward(rng, names, n_queries=6):
     return runs, qrels
 
 
+def known_weights(engine, names, seed, noise=0.0, n_queries=30, n_documents=40, depth=20):
+    """Runs, judgements made of what the engine itself fuses by known weights, and those weights.
+
+    Each of a query's candidates is labelled by its place in the fused order, in five grades; with noise of so many
+    standard deviations of the fused scores, drawn for each document, added before.
+    """
+    rng = np.random.default_rng(seed)
+    # An arctangent makes hardly more of 8 than of 4: then being found is all that counts, and many weights are right.
+    units = {"bm25": 1.0 if engine.name == "milvus" else 8.0, "dense": 0.2, "title": 2.0}
+    runs = {name: {} for name in names}
+    for query in range(n_queries):
+        for name in names:
+            scores = units[name] * (0.2 + rng.gamma(2.0, 0.5, n_documents))
+            hits = np.argsort(-scores)[:depth]
+            runs[name][f"q{query:03d}"] = {f"d{hit:02d}": float(scores[hit]) for hit in hits}
+    everything = {query: {} for query in runs[names[0]]}
+    problem = problem_of(runs, everything, engine)
+    weights = rng.dirichlet(np.full(len(names), 2.0))
+    if not engine.limits.non_negative:
+        weights[-1] *= -1.0
+    weights = engine.in_units(weights / problem.spreads)
+    fused = engine.combine(problem.matrix, weights).astype(np.float64)
+    fused += noise * fused.std() * rng.normal(size=len(fused))
+    qrels, candidates = {}, problem.candidates
+    for query, qid in enumerate(candidates.query_ids):
+        rows = np.arange(candidates.starts[query], candidates.starts[query + 1])
+        grades = np.searchsorted(np.quantile(fused[rows], [0.5, 0.7, 0.85, 0.95]), fused[rows], side="left")
+        documents = [candidates.document_ids[number] for number in candidates.documents[rows]]
+        qrels[qid] = {document: float(grade) for document, grade in zip(documents, grades, strict=True)}
+    return runs, qrels, weights
+
+
 def problem_of(runs, qrels, engine, depth=100, unjudged="irrelevant", measure="ndcg@10"):
     legs = read_legs(runs)
     every = Candidates.of(legs.legs, legs.query_ids, legs.document_ids, depth)

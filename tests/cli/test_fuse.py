@@ -95,3 +95,8 @@ def test_what_is_wrong_with_the_line_is_said(files, capsys):
 def test_the_settings_of_an_engine_are_told(capsys):
     assert main(["fuse", "--to", "weaviate", "--settings"]) == 0
     assert "vector : which leg is the vector search" in capsys.readouterr().out
+
+
+def test_a_run_that_is_given_twice_is_refused(files, capsys):
+    assert main(["fuse", *files, files[1], *QUICK]) == 1
+    assert "bm25.run: is given twice" in capsys.readouterr().err

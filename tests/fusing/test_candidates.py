@@ -61,7 +61,7 @@ def test_a_document_twice_in_a_leg_is_refused():
     leg = Leg.of("a", [0, 0, 0], [1, 0, 1], [3.0, 2.0, 1.0], 1)
     other = Leg.of("b", [0], [1], [3.0], 1)
     for legs in ((leg,), (other, leg)):
-        with pytest.raises(LinrankError, match=r"leg 'a' brings document number 1 twice"):
+        with pytest.raises(LinrankError, match=r"leg 'a' brings document 'y' twice for query 'q'"):
             Candidates.of(legs, ["q"], ["x", "y"], 10)
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.fusers import ReciprocalRanks, WeightedLegs
-from linrank.fusing.fusion import _Scored
 from linrank.fusing.legs import read_legs
 from linrank.fusing.registry import engine_named
+from linrank.fusing.scored import EngineCandidates
 
 CASES = [json.loads(line) for line in Path(__file__).with_name("recorded.jsonl").read_text().splitlines()]
 
@@ -50,7 +50,7 @@ def test_every_rule_that_was_read_in_a_source_is_there():
 def test_hits_become_what_the_engine_made_of_them(case):
     engine = engine_named(case["engine"], **case["settings"])
     candidates = candidates_of(engine, case)
-    scored = _Scored(engine, candidates)
+    scored = EngineCandidates(engine, candidates)
     documents = [candidates.document_ids[number] for number in candidates.documents.tolist()]
     for column, wanted in enumerate(case.get("normalised", ())):
         found = dict(zip(documents, scored.matrix[:, column], strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,19 +19,29 @@ from linrank.fusing.registry import ENGINES, REFUSED
 if TYPE_CHECKING:
     from linrank.fusing.fusion import Fusion
 
-METHODS = ("auto", "pairwise", "ndcg", "search", "grid", "rrf", "rrf60", "equal")
+# Each method, and the sentence the help says about it.
+METHODS = {
+    "auto": "what is best on held-out queries of pairwise, ndcg and search",
+    "pairwise": "trained exactly on all pairs of a better and a worse document",
+    "ndcg": "the same, a pair weighing what it changes of NDCG",
+    "search": "the best of the grid, then small steps while the measure rises",
+    "grid": "the best weights in steps of 0.1",
+    "rrf": "reciprocal ranks, k chosen; no weights",
+    "rrf60": "reciprocal ranks, k = 60; no weights",
+    "equal": "equal weights",
+}
 
 
 def parser() -> ArgumentParser:
-    width = max(map(len, ENGINES))
-    engines = "\n".join(f"  {name:<{width}}  {says}" for name, (_, _, says) in ENGINES.items())
+    engines = _listed({name: says for name, (_, _, says) in ENGINES.items()})
     made = verb_parser(
         "fuse",
         "Learn the weights of hybrid search from runs of its legs and judged queries, by the engine's own rules: each\n"
         "leg normalised as the engine does, over the hits that come back, documents that a leg missed counted as\n"
         "there, and weights within its bounds. Says whether they are worth deploying, by queries that were held out,\n"
         "beside each leg alone, equal weights, reciprocal ranks and the grid; and writes what the engine is given.\n\n"
-        f"engines (linrank fuse --to ENGINE --settings says what can be set of one):\n{engines}",
+        f"engines (linrank fuse --to ENGINE --settings says what can be set of one):\n{engines}\n\n"
+        f"methods (--method):\n{_listed(METHODS)}",
         "  linrank fuse qrels.txt bm25.run dense.run title.run --to opensearch --page fusion.html\n"
         "  linrank fuse judged.csv bm25=runs/a.txt dense=runs/b.txt --to qdrant --signals products.csv\n"
         "  linrank fuse qrels.txt hits.csv --to elasticsearch --set normaliser=l2_norm --depth 50\n"
@@ -47,7 +58,7 @@ def parser() -> ArgumentParser:
     made.add_argument("--to", default="opensearch", metavar="ENGINE", help="one of those above (opensearch)")
     made.add_argument("--out", metavar="FILE", help="configuration to write, - for standard output (fusion.ENDING)")
     made.add_argument("--page", metavar="HTML", help="one page to look at, without network (none)")
-    made.add_argument("--method", choices=METHODS, default="auto", help="how weights are learnt (auto)")
+    made.add_argument("--method", choices=tuple(METHODS), default="auto", help="one of those above (auto)")
     made.add_argument("--depth", type=int, default=100, metavar="N", help="hits of each leg that are fused (100)")
     made.add_argument(
         "--unjudged",
@@ -71,6 +82,11 @@ def parser() -> ArgumentParser:
     return made
 
 
+def _listed(says_of: Mapping[str, str]) -> str:
+    width = max(map(len, says_of))
+    return "\n".join(f"  {name:<{width}}  {says}" for name, says in says_of.items())
+
+
 def _check(arguments: Namespace) -> str | None:
     if arguments.to not in ENGINES and arguments.to not in REFUSED:
         return f"argument --to: there is no engine {arguments.to!r}; there are {', '.join(ENGINES)}"
@@ -92,7 +108,11 @@ def run(arguments: Namespace) -> None:
         sys.stdout.write(f"{arguments.to}: {says}\n\nunless set: {defaults}\n")
         return
     engine = engine_named(arguments.to, **each_once(setting_given(text, known) for text in arguments.set))
-    runs = dict(_named(text) for text in arguments.runs)
+    runs: dict[str, str] = {}
+    for file, name in map(_named, arguments.runs):
+        if file in runs:
+            raise LinrankError(f"{file}: is given twice. A leg is asked once; leave one out.")
+        runs[file] = name
     out = arguments.out or f"fusion.{class_.ending}"
     outputs: list[tuple[str | Path | None, Kind]] = [(out, unchanged(out, "fuse")), (arguments.page, PAGE)]
     if out != STANDARD:

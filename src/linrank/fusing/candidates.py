@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 from linrank.arrays import Indices, Offsets, Vector, offsets_from_sizes
 from linrank.dataset.queries import Queries
 from linrank.errors import LinrankError
-from linrank.fusing.candidate_kernels import number_rows
-from linrank.threads import number_of_threads
+from linrank.fusing.candidate_kernels import number_rows, put_places
+from linrank.fusing.query_ranges import over_queries
 
-# Hits that one thread numbers at a time; which queries those are does not depend on the threads.
-_HITS_AT_A_TIME = 1 << 22
+# Hits that one thread numbers at a time, each time with work space for all documents.
+_HITS_AT_A_TIME = 1 << 20
 
 
 # Engines compute in float32, which holds the squares of so large numbers, and sums of some hundred of them.
@@ -77,7 +76,9 @@ class Leg:
         return Leg(self.name, starts, self.documents[kept], self.scores[kept])
 
     def take(self, queries: Offsets) -> Leg:
-        """The hits of some queries."""
+        """The hits of some queries, in the order given."""
+        if np.array_equal(queries, np.arange(len(self.starts) - 1)):
+            return self
         sizes = np.diff(self.starts)[queries]
         starts = offsets_from_sizes(sizes)
         hits = np.arange(starts[-1]) + np.repeat(self.starts[queries] - starts[:-1], sizes)
@@ -94,7 +95,7 @@ class Candidates:
     query_ids, document_ids : by number
     starts : query q has the rows `starts[q]:starts[q + 1]`
     documents : the number of each row's document
-    rows : for each leg, the row of each of its hits
+    rows : for each leg, the row of each of its hits, counted from its query's first
     depth : how many hits a leg brings, at most
     signals : numbers that documents have whatever the query: a column each, by name, one number a document
     """
@@ -104,7 +105,7 @@ class Candidates:
     document_ids: Sequence[str]
     starts: Offsets
     documents: Indices
-    rows: tuple[Offsets, ...]
+    rows: tuple[Indices, ...]
     depth: int
     signals: Mapping[str, Vector]
 
@@ -121,7 +122,7 @@ class Candidates:
         if depth < 1:
             raise LinrankError(f"depth={depth}; a leg brings at least one hit. Use 100, or what the engine fetches.")
         cut = tuple(leg.cut(depth) for leg in legs)
-        starts, documents, rows = _union(cut, len(query_ids), len(document_ids))
+        starts, documents, rows = _union(cut, query_ids, document_ids)
         return cls(cut, query_ids, document_ids, starts, documents, rows, depth, dict(signals or {}))
 
     @property
@@ -160,54 +161,50 @@ class Candidates:
     def ranks(self) -> NDArray[np.int32]:
         """The place of each row's document in each leg, from 1 on; 0 where the leg did not bring it."""
         made = np.zeros((self.n_rows, len(self.legs)), dtype=np.int32)
-        for column, (leg, rows) in enumerate(zip(self.legs, self.rows, strict=True)):
-            sizes = np.diff(leg.starts)
-            made[rows, column] = np.arange(1, len(leg.scores) + 1) - np.repeat(leg.starts[:-1], sizes)
+
+        def fill(first: int, last: int) -> None:
+            for column, (leg, rows) in enumerate(zip(self.legs, self.rows, strict=True)):
+                put_places(made, column, self.starts[first : last + 1], leg.starts[first : last + 1], rows)
+
+        over_queries(fill, self.starts)
         return made
 
     def with_signals(self, signals: Mapping[str, Vector]) -> Candidates:
         return replace(self, signals=dict(signals))
 
 
-def _union(legs: Sequence[Leg], n_queries: int, n_documents: int) -> tuple[Offsets, Indices, tuple[Offsets, ...]]:
+def _union(
+    legs: Sequence[Leg], query_ids: Sequence[str], document_ids: Sequence[str]
+) -> tuple[Offsets, Indices, tuple[Indices, ...]]:
     """Where each query's rows start, the document of each row, and the row of each hit of each leg."""
-    ends = np.sum([leg.starts[1:] for leg in legs], axis=0)
-    cuts = np.searchsorted(ends, np.arange(0, ends[-1] if n_queries else 0, _HITS_AT_A_TIME), side="right")
-    bounds = np.unique(np.append(cuts, n_queries))
-    bounds = bounds if len(bounds) and bounds[0] == 0 else np.append(0, bounds)
+    rows_of_legs = tuple(np.empty(len(leg.scores), dtype=np.int32) for leg in legs)
+    n_documents = len(document_ids)
 
-    def number(first: int, last: int) -> tuple[Offsets, Indices, Indices]:
+    def number(first: int, last: int) -> tuple[Offsets, Indices]:
         starts = np.array([leg.starts[first : last + 1] - leg.starts[first] for leg in legs])
         sizes = starts[:, -1]
-        hits = [leg.documents[leg.starts[first] : leg.starts[last]] for leg in legs]
-        rows = np.empty(int(sizes.sum()), dtype=np.int32)
-        found = np.empty(int(sizes.sum()), dtype=np.int32)
+        leg_starts = offsets_from_sizes(sizes)
+        hits = [slice(int(leg.starts[first]), int(leg.starts[last])) for leg in legs]
+        documents = np.concatenate([leg.documents[its] for leg, its in zip(legs, hits, strict=True)])
+        rows, found = np.empty_like(documents), np.empty_like(documents)
         row_starts = np.zeros(last - first + 1, dtype=np.int64)
-        slots = np.full(n_documents, -1, dtype=np.int32)
-        documents = np.concatenate(hits) if hits else np.zeros(0, dtype=np.int32)
-        brought_by = np.empty(len(rows), dtype=np.int16)
-        twice = number_rows(starts, offsets_from_sizes(sizes), documents, slots, brought_by, rows, found, row_starts)
+        longest = int(np.diff(starts.sum(axis=0)).max(initial=0))
+        marks, marked = (np.zeros((n_documents >> bits) + 1, dtype=np.int64) for bits in (5, 10))
+        slots, brought_by = np.empty(n_documents, dtype=np.int32), np.empty(longest, dtype=np.int32)
+        twice = number_rows(starts, leg_starts, documents, marks, marked, slots, brought_by, rows, found, row_starts)
         if twice >= 0:
-            leg = int(np.searchsorted(np.cumsum(sizes), twice, side="right"))
+            leg = int(np.searchsorted(leg_starts, twice, side="right")) - 1
+            query = first + int(np.searchsorted(starts[leg], twice - leg_starts[leg], side="right")) - 1
             raise LinrankError(
-                f"leg {legs[leg].name!r} brings document number {int(documents[twice])} twice for a query; each is "
-                "brought once. Drop one of its hits."
+                f"leg {legs[leg].name!r} brings document {str(document_ids[int(documents[twice])])!r} twice for query "
+                f"{str(query_ids[query])!r}; each is brought once. Drop one of its hits."
             )
-        return row_starts, found[: row_starts[-1]].copy(), rows
+        for place, its in enumerate(hits):
+            rows_of_legs[place][its] = rows[leg_starts[place] : leg_starts[place + 1]]
+        return row_starts, found[: row_starts[-1]].copy()
 
-    ranges = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-    with ThreadPoolExecutor(max(1, min(number_of_threads(None), len(ranges)))) as pool:
-        parts = list(pool.map(lambda bounds: number(*bounds), ranges))
-    row_starts, before = [np.zeros(1, dtype=np.int64)], 0
-    rows_of_legs: list[list[Offsets]] = [[] for _ in legs]
-    for (first, last), (starts, _, rows) in zip(ranges, parts, strict=True):
-        row_starts.append(starts[1:] + before)
-        place = 0
-        for leg, rows_of_leg in zip(legs, rows_of_legs, strict=True):
-            size = int(leg.starts[last] - leg.starts[first])
-            rows_of_leg.append(rows[place : place + size].astype(np.int64) + before)
-            place += size
-        before += int(starts[-1])
-    documents = np.concatenate([found for _, found, _ in parts]) if parts else np.zeros(0, dtype=np.int32)
-    none = [np.zeros(0, dtype=np.int64)]
-    return np.concatenate(row_starts), documents, tuple(np.concatenate(rows or none) for rows in rows_of_legs)
+    parts = over_queries(number, np.sum([leg.starts for leg in legs], axis=0), _HITS_AT_A_TIME)
+    if not parts:
+        return np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), rows_of_legs
+    sizes = np.concatenate([np.diff(starts) for starts, _ in parts])
+    return offsets_from_sizes(sizes), np.concatenate([found for _, found in parts]), rows_of_legs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,11 +15,9 @@ from linrank.fusing.candidate_kernels import put_into
 from linrank.fusing.candidates import Candidates, Leg
 from linrank.fusing.fusers import Fuser, ReciprocalRanks, WeightedLegs
 from linrank.fusing.normalisers import MinMax, Normaliser
-from linrank.threads import number_of_threads
+from linrank.fusing.query_ranges import over_queries
 
 _DIGITS = 6
-# To start threads takes as long as that.
-_ROWS_WITHOUT_THREADS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -170,21 +167,21 @@ class FusionEngine:
         """What is weighed: one row a candidate, one column a leg, normalised, and one a signal."""
         made = np.zeros((candidates.n_rows, len(candidates.names)), dtype=self.precision)
 
-        def fill(column: int) -> None:
-            leg = candidates.legs[column]
-            normalised = self.rule(column).of(leg.scores.astype(self.precision), leg.starts)
-            if self.missing == "least":
-                made[:, column] = _least(normalised, leg.starts, np.diff(candidates.starts))
-            put_into(made, column, candidates.rows[column], normalised)
+        def fill(first: int, last: int) -> None:
+            # All columns of a few queries, while their rows are in cache.
+            starts = candidates.starts[first : last + 1]
+            rows = slice(int(starts[0]), int(starts[-1]))
+            for column, leg in enumerate(candidates.legs):
+                hits = slice(int(leg.starts[first]), int(leg.starts[last]))
+                hit_starts = leg.starts[first : last + 1] - leg.starts[first]
+                normalised = self.rule(column).of(leg.scores[hits].astype(self.precision), hit_starts)
+                if self.missing == "least":
+                    made[rows, column] = _least(normalised, hit_starts, np.diff(starts))
+                put_into(made, column, starts, hit_starts, candidates.rows[column][hits], normalised)
+            for column, values in enumerate(candidates.signals.values(), start=len(candidates.legs)):
+                made[rows, column] = values[candidates.documents[rows]]
 
-        if candidates.n_rows > _ROWS_WITHOUT_THREADS:
-            with ThreadPoolExecutor(number_of_threads(None)) as pool:
-                list(pool.map(fill, range(len(candidates.legs))))
-        else:
-            for column in range(len(candidates.legs)):
-                fill(column)
-        for place, values in enumerate(candidates.signals.values(), start=len(candidates.legs)):
-            made[:, place] = values[candidates.documents]
+        over_queries(fill, candidates.starts)
         return made
 
     def combine(self, matrix: NDArray[Any], weights: Vector) -> NDArray[Any]:

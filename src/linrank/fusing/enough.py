@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import FusionEngine
-from linrank.fusing.fusers import Fuser
 from linrank.fusing.methods import Method
 from linrank.fusing.problem import FusionProblem
 
@@ -56,9 +55,7 @@ def queries_needed(differences: Vector) -> int | None:
     return math.ceil((_FOUND * float(known.std(ddof=1)) / gain) ** 2)
 
 
-def learning_curve(
-    problem: FusionProblem, method: Method, like: Fuser | None, n_folds: int, seed: int
-) -> tuple[CurvePoint, ...]:
+def learning_curve(problem: FusionProblem, method: Method, n_folds: int, seed: int) -> tuple[CurvePoint, ...]:
     """What is learnt of 10, 20, 40 … queries, measured on the fold that is held out."""
     parts = problem.candidates.queries.dealt(n_folds, seed)
     largest = int(min((parts != fold).sum() for fold in range(n_folds)))
@@ -75,7 +72,7 @@ def learning_curve(
                 counts[drawn[~out[drawn]][:size]] = 1.0
                 if not (counts * problem.training.n_pairs).any():
                     continue
-                values[out] = problem.per_query(method.learn(problem, counts, like=like))[out]
+                values[out] = problem.per_query(method.learn(problem, counts))[out]
             means.append(float(np.nanmean(values)))
         made.append(CurvePoint(size, float(np.mean(means)), float(np.std(means))))
     return tuple(made)

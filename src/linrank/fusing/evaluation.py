@@ -11,7 +11,7 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.fusing.fusers import Fuser, WeightedLegs
-from linrank.fusing.methods import Method, TrainedWeights, methods_for
+from linrank.fusing.methods import Method, methods_for
 from linrank.fusing.problem import FusionProblem
 from linrank.measures import SIGNIFICANT, bootstrap_interval, holm, randomisation_test
 
@@ -49,7 +49,7 @@ class Standing:
         return self.p_value <= SIGNIFICANT
 
 
-def held_out(problem: FusionProblem, method: Method, n_folds: int, seed: int, like: Fuser | None = None) -> Vector:
+def held_out(problem: FusionProblem, method: Method, n_folds: int, seed: int) -> Vector:
     """The measure of each query by what a method learnt of the other folds."""
     ones = np.ones(problem.n_queries)
     if not method.learns:
@@ -58,7 +58,7 @@ def held_out(problem: FusionProblem, method: Method, n_folds: int, seed: int, li
     parts = problem.candidates.queries.dealt(n_folds, seed)
     for fold in range(n_folds):
         out = parts == fold
-        values[out] = problem.per_query(method.learn(problem, np.where(out, 0.0, 1.0), like=like))[out]
+        values[out] = problem.per_query(method.learn(problem, np.where(out, 0.0, 1.0)))[out]
     return values
 
 
@@ -124,12 +124,10 @@ def leg_weights(
     n_legs = len(problem.candidates.legs)
     losses: list[Any] = [None] * len(fuser.weights)
     if n_legs > 1 and method.learns and problem.engine.limits.legs is None:
-        # How strongly the data is trusted is not chosen again; weights that were searched for would tell too much.
-        like = fuser if isinstance(fuser, TrainedWeights) else None
-        whole = held_out(problem, method, n_folds, seed, like=like)
+        whole = held_out(problem, method, n_folds, seed)
         for leg in range(n_legs):
             fewer = problem.without(leg)
-            losses[leg] = whole - held_out(fewer, methods_for(fewer)[method.name], n_folds, seed, like=like)
+            losses[leg] = whole - held_out(fewer, methods_for(fewer)[method.name], n_folds, seed)
     made = []
     for place, name in enumerate(problem.candidates.names):
         lost = losses[place]
@@ -157,7 +155,7 @@ def drawn_weights(
         counts = np.bincount(drawn, minlength=problem.n_queries).astype(np.float64)
         if not (counts * problem.training.n_pairs).any():
             continue
-        learnt = method.learn(problem, counts, like=fuser)
+        learnt = method.learn(problem, counts)
         assert isinstance(learnt, WeightedLegs)
         made.append(np.array(learnt.weights))
     return made or [np.array(fuser.weights)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.dataset.queries import check_folds
@@ -20,13 +21,14 @@ from linrank.fusing.evaluation import drawn_weights, leg_weights, standings
 from linrank.fusing.fusers import Fuser, WeightedLegs
 from linrank.fusing.fusion import Facts, Fusion, deployed_as, fused_runs
 from linrank.fusing.legs import Legs, read_legs
-from linrank.fusing.methods import Chosen, Fixed, Method, TrainedWeights, methods_for
+from linrank.fusing.methods import Chosen, Fixed, methods_for
+from linrank.fusing.oddities import oddities
 from linrank.fusing.problem import UNJUDGED, FusionProblem, JudgedDocuments
 from linrank.fusing.query_classes import ByClass, classes_of, learn_by_class
 from linrank.fusing.registry import engine_named
 from linrank.fusing.verdict import verdict
 from linrank.measures import parse_measures
-from linrank.reading.logs.judgments import read_judgments
+from linrank.reading.logs.judgments import Judgments, read_judgments
 
 _DOCUMENT = ("document", "docid", "doc_id", "document_id", "doc", "id")
 # Beyond, orders of all candidates are not gone through by the hundred: no grid and no search.
@@ -63,7 +65,7 @@ def fuse(
     qrels : judgements: TREC qrels, Quepid's CSV, a table, or {query: {document: label}}
     engine : "opensearch", "elasticsearch", "qdrant", "milvus", "weaviate", "sql", "vespa", or such an engine as a value
     method : "auto", "pairwise", "ndcg", "search", "grid", "rrf", "equal" …
-        "auto" is "pairwise", unless "ndcg" or "search" is better on held-out queries by more than a standard error.
+        "auto" is the best of "pairwise", "ndcg" and "search" on held-out queries of those that are learnt from.
     depth : how many hits of each leg are fused; what the engine fetches
     unjudged : "irrelevant", "left-out" (not trained on) or "condensed" (nor measured)
         What is done with candidates that nobody judged.
@@ -92,14 +94,21 @@ def fuse(
     legs = read_legs(runs)
     judgments = read_judgments(qrels)
     values, said = _signals(signals, legs)
-    brought = [target.brings(leg) for leg in legs.legs]
-    every = Candidates.of(brought, legs.query_ids, legs.document_ids, depth, values)
-    judged, rest, also = _split(every, judgments.labels)
+    brought = replace(legs, legs=tuple(target.brings(leg) for leg in legs.legs))
+    judged, rest, also = _split(brought, judgments.labels, depth, values)
+    if len(judged.names) < 2:
+        raise LinrankError(
+            f"there is one leg, {judged.names[0]!r}, and nothing to weigh. Give the runs of two or more."
+        )
+    if judged.n_queries < 2:
+        raise LinrankError("one query of the runs is judged, and none is left to measure on. Judge more queries.")
     check_folds(str(n_folds), n_folds, judged.n_queries)
     documents = JudgedDocuments.of(judgments.labels, judged.query_ids, judged.document_ids)
     problem = FusionProblem.of(target, judged, documents, decides, unjudged)
-    said = (*said, *_left_out(target, legs.legs, brought), *_shallow(every), *also)
-    made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, said)
+    _check_known(problem, judgments.labels)
+    lost = _left_out(target, legs.legs, brought.legs)
+    notes = (*oddities(problem), *said, *lost, *also, *_of_judgments(judgments))
+    made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, notes)
     if by is None:
         return made
     classes = classes_of(queries, by, judged.query_ids)
@@ -168,7 +177,7 @@ def _learnt(
         leg_weights(problem, used, fuser, drawn, n_folds, seed) if isinstance(fuser, WeightedLegs) else (),
         compared,
         decided,
-        _curve(problem, used, fuser, n_folds, seed),
+        learning_curve(problem, used, n_folds, seed) if used.learns else (),
         smallest_gain(by_name[method] - rival),
         to_judge(problem, rest, engine, drawn, np.array(fuser.weights), _TO_JUDGE)
         if isinstance(fuser, WeightedLegs)
@@ -180,12 +189,6 @@ def _learnt(
         configuration,
         _vectors(engine, fuser, facts, candidates),
     )
-
-
-def _curve(problem: FusionProblem, method: Method, fuser: Fuser, n_folds: int, seed: int) -> Any:
-    if not method.learns:
-        return ()
-    return learning_curve(problem, method, fuser if isinstance(fuser, TrainedWeights) else None, n_folds, seed)
 
 
 def _signals(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ...]]:
@@ -220,16 +223,6 @@ def _left_out(engine: FusionEngine, legs: Sequence[Leg], brought: Sequence[Leg])
     return (f"{lost:,} hits of score 0 are left out: {engine.title} does not fuse them",) if lost else ()
 
 
-def _shallow(every: Candidates) -> tuple[str, ...]:
-    """What to say of runs that end before the depth: the engine normalises over more hits than were trained on."""
-    most = max(int(np.diff(leg.starts).max(initial=0)) for leg in every.legs)
-    said = (
-        f"no leg brings more than {most:,} hits of a query, and the configuration asks for {every.depth:,}: give "
-        f"deeper runs, or depth {most:,}, unless there are no more"
-    )
-    return (said,) if most < every.depth else ()
-
-
 def _rules(engine: FusionEngine, candidates: Candidates) -> str:
     """By what the legs are normalised, in words."""
     says = [engine.rule(place).says for place in range(len(candidates.legs))]
@@ -241,25 +234,55 @@ def _rules(engine: FusionEngine, candidates: Candidates) -> str:
     return f"legs are normalised by {engine.normaliser_name}: {says[0]}"
 
 
-def _split(every: Candidates, labels: Mapping[str, Any]) -> tuple[Candidates, Candidates, tuple[str, ...]]:
+def _split(
+    legs: Legs, labels: Mapping[str, Any], depth: int, signals: Mapping[str, Vector]
+) -> tuple[Candidates, Candidates, tuple[str, ...]]:
     """The candidates of judged queries, those of others, and what to say of queries that are left out."""
-    there = np.diff(every.starts) > 0
-    is_judged = np.array([query in labels for query in every.query_ids], dtype=bool)
+    there = np.sum([np.diff(leg.starts) for leg in legs.legs], axis=0) > 0
+    is_judged = np.array([query in labels for query in legs.query_ids], dtype=bool)
     if not (is_judged & there).any():
         raise LinrankError(
-            f"none of the runs' {every.n_queries} queries is judged. Use runs and judgements of the same queries."
+            f"none of the runs' {len(legs.query_ids)} queries, such as {legs.query_ids[0]!r}, is judged; judged are "
+            f"{len(labels)}, such as {next(iter(labels))!r}. Use runs and judgements of the same queries."
         )
     said = []
-    known = set(every.query_ids)
+    known = set(legs.query_ids)
     lost = [query for query in labels if query not in known]
     if lost:
         said.append(f"{len(lost):,} judged queries are in no run and are left out, such as {lost[0]!r}")
     n_rest = int((there & ~is_judged).sum())
     if n_rest:
         said.append(f"{n_rest:,} queries of the runs are not judged: nothing is learnt from them")
-    chosen = (np.flatnonzero(is_judged & there), np.flatnonzero(~is_judged & there))
-    judged, rest = (every.take(queries) for queries in chosen)
-    return judged, rest, tuple(said)
+
+    def those(chosen: NDArray[np.bool_]) -> Candidates:
+        queries = np.flatnonzero(chosen)
+        ids = [legs.query_ids[query] for query in queries.tolist()]
+        return Candidates.of([leg.take(queries) for leg in legs.legs], ids, legs.document_ids, depth, signals)
+
+    return those(is_judged & there), those(~is_judged & there), tuple(said)
+
+
+def _check_known(problem: FusionProblem, labels: Mapping[str, Any]) -> None:
+    """Refuse judgements of other documents than the runs have."""
+    if np.isnan(problem.labels).all():
+        query = problem.candidates.query_ids[0]
+        brought = problem.candidates.document_ids[int(problem.candidates.documents[0])]
+        raise LinrankError(
+            f"none of the documents that the legs bring is judged: for query {query!r} they bring such as {brought!r}, "
+            f"and judged are such as {next(iter(labels[query]), None)!r}. Use the same ids in runs and judgements."
+        )
+
+
+def _of_judgments(judgments: Judgments) -> tuple[str, ...]:
+    """What became of judgements that are there again or have no rating."""
+    said = []
+    if judgments.contradicting:
+        query, document = judgments.contradicting[0]
+        many = f"{len(judgments.contradicting):,} judgements are there again with another rating"
+        said.append(f"{many}, the last one counts, such as that of {document!r} for {query!r}")
+    if judgments.unrated:
+        said.append(f"{len(judgments.unrated):,} judgements have no rating and are left out")
+    return tuple(said)
 
 
 def _facts(problem: FusionProblem, fuser: Fuser, n_folds: int, seed: int) -> Facts:

@@ -10,7 +10,7 @@ import numpy as np
 from linrank.arrays import Vector
 
 if TYPE_CHECKING:
-    from linrank.fusing.problem import FusionProblem
+    from linrank.fusing.scored import EngineCandidates
 
 
 class Fuser(Protocol):
@@ -21,7 +21,7 @@ class Fuser(Protocol):
         """In words."""
         ...
 
-    def scores(self, problem: FusionProblem) -> Vector:
+    def scores(self, candidates: EngineCandidates) -> Vector:
         """The fused score of each candidate."""
         ...
 
@@ -36,9 +36,9 @@ class WeightedLegs:
     def says(self) -> str:
         return "weights " + ", ".join(f"{weight:g}" for weight in self.weights)
 
-    def scores(self, problem: FusionProblem) -> Vector:
-        weights = np.array(self.weights)
-        return problem.engine.combine(problem.matrix, weights).astype(np.float64)
+    def scores(self, candidates: EngineCandidates) -> Vector:
+        weights, matrix, combine = np.array(self.weights), candidates.matrix, candidates.engine.combine
+        return candidates.by_rows(lambda rows: combine(matrix[rows], weights))
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,19 @@ class ReciprocalRanks:
     def says(self) -> str:
         return f"reciprocal ranks, k = {self.k}"
 
-    def scores(self, problem: FusionProblem) -> Vector:
-        engine, ranks = problem.engine, problem.ranks
-        made = np.zeros(len(ranks), dtype=engine.reciprocals(ranks[:0, 0]).dtype)
-        for column in ranks.T:
-            made += np.where(column > 0, engine.reciprocals(self.k + column), made.dtype.type(0.0))
-        return made.astype(np.float64)
+    def scores(self, candidates: EngineCandidates) -> Vector:
+        ranks = candidates.ranks
+        reciprocals = candidates.engine.reciprocals(self.k + np.arange(1, ranks.max(initial=0) + 1))
+        # What a place adds, from none on.
+        added = np.append(reciprocals.dtype.type(0.0), reciprocals)
+
+        def score(rows: slice) -> Vector:
+            made = np.zeros(rows.stop - rows.start, dtype=added.dtype)
+            for column in ranks[rows].T:
+                made += added[column]
+            return made
+
+        return candidates.by_rows(score)
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,13 @@ class CombMNZ:
     def says(self) -> str:
         return "CombMNZ"
 
-    def scores(self, problem: FusionProblem) -> Vector:
-        legs = problem.matrix[:, : problem.ranks.shape[1]]
-        found = (problem.ranks > 0).sum(axis=1)
-        return np.asarray(found * (legs.astype(np.float64) * problem.equal_weights[: legs.shape[1]]).sum(axis=1))
+    def scores(self, candidates: EngineCandidates) -> Vector:
+        ranks, matrix = candidates.ranks, candidates.matrix
+        n_legs = ranks.shape[1]
+        weights = candidates.equal_weights[:n_legs]
+
+        def score(rows: slice) -> Vector:
+            found = (ranks[rows] > 0).sum(axis=1)
+            return np.asarray(found * (matrix[rows, :n_legs].astype(np.float64) * weights).sum(axis=1))
+
+        return candidates.by_rows(score)

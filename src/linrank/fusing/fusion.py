@@ -17,10 +17,11 @@ from linrank.files import replacing
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import Configuration, Deployed, FusionEngine
 from linrank.fusing.enough import CurvePoint, ToJudge
-from linrank.fusing.evaluation import LegWeight, Standing
+from linrank.fusing.evaluation import MOST_LOST, LegWeight, Standing
 from linrank.fusing.fusers import Fuser, WeightedLegs
 from linrank.fusing.legs import read_legs
 from linrank.fusing.query_classes import ByClass
+from linrank.fusing.scored import EngineCandidates
 from linrank.fusing.verdict import Verdict
 from linrank.measures import Measure
 from linrank.showing import Rows, text_table
@@ -204,7 +205,7 @@ class Fusion:
         where = f"for {self.engine.title}, {self.engine.normaliser_name}"
         if not self.weights:
             return f"fused by {self.fuser.says}, {where}"
-        head = ("weight", "", "95 % interval", "lost without it", "")
+        head = ("leg", "weight", "95 % interval", "lost without it", "")
         rows: list[tuple[str, ...]] = [head]
         for weight in self.weights:
             lost = ""
@@ -213,7 +214,11 @@ class Fusion:
                 lost = f"{weight.loss:+.4f} ({low:+.4f} to {high:+.4f})"
             interval = f"{weight.low:.4g} to {weight.high:.4g}"
             rows.append((weight.name, f"{weight.weight:.6g}", interval, lost, "can go" if weight.can_go else ""))
-        return f"{self.used}, {where}\n{_indented(text_table(rows))}"
+        came_to = f"{self.method}, which came to {self.used}" if self.method != self.used else self.used
+        said = f"weights by {came_to}, {where}\n{_indented(text_table(rows))}"
+        if any(weight.can_go for weight in self.weights):
+            said += f"\n  can go: without it, no more than {MOST_LOST} {self.measure} is lost, by the interval"
+        return said
 
     def _table(self) -> Rows:
         head = ("method", "mean", "95 % interval", f"{self.method} minus it", "95 % interval", "p (Holm)")
@@ -252,7 +257,7 @@ def fused_runs(
     }
     brought = [engine.brings(by_name[name]) for name in deployed.legs]
     candidates = Candidates.of(brought, legs.query_ids, legs.document_ids, deployed.depth, known)
-    scores = deployed.fuser.scores(_Scored(engine, candidates))  # type: ignore[arg-type]
+    scores = deployed.fuser.scores(EngineCandidates(engine, candidates))
     made: dict[str, dict[str, float]] = {}
     for query, qid in enumerate(candidates.query_ids):
         rows = np.arange(candidates.starts[query], candidates.starts[query + 1])
@@ -263,15 +268,6 @@ def fused_runs(
             for document, score in zip(documents, scores[order].tolist(), strict=True)
         }
     return made
-
-
-class _Scored:
-    """What a fuser must know of candidates that nobody judged."""
-
-    def __init__(self, engine: FusionEngine, candidates: Candidates) -> None:
-        self.engine = engine
-        self.matrix = engine.matrix(candidates)
-        self.ranks = candidates.ranks()
 
 
 def deployed_as(engine: FusionEngine, candidates: Candidates, fuser: Fuser) -> Deployed:

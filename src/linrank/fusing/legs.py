@@ -128,6 +128,8 @@ def _by_leg(table: Columns) -> dict[str, _Hits]:
 
 
 def _numbered(hits: Mapping[str, _Hits]) -> Legs:
+    if not any(len(each.scores) for each in hits.values()):
+        raise LinrankError(f"the runs ({', '.join(hits)}) have no hits. Check how they were made.")
     query_ids, queries = _numbers([each.queries for each in hits.values()])
     document_ids, documents = _numbers([each.documents for each in hits.values()])
     legs = tuple(

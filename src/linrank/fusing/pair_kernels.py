@@ -5,191 +5,156 @@ A fusion has few columns, and few of a query's candidates are relevant: to go th
 
 from __future__ import annotations
 
+import math
+
 from linrank.compiled import kernel, summing_kernel
 
 
 @summing_kernel
-def _add_alike(features, i, first, last, lower, weight, scores, slopes, bends, totals, near, sums):  # type: ignore[no-untyped-def]
-    """One row above all of lower labels, pairs weighing alike; `near` becomes the sum of those within the margin.
-
-    That is counted from what is less: those within, or all without those that are not.
-    """
-    margin = 1.0 - scores[i - first]
-    value, pulled, within = 0.0, 0.0, 0.0
-    for j in range(lower[i] - first, last - first):
-        short = max(margin + scores[j], 0.0)
-        is_within = 1.0 if short > 0.0 else 0.0
-        value += short * short
-        pulled += short
-        within += is_within
-        slopes[j] += weight * short
-        bends[j] += weight * is_within
-    sums[0] += weight * value
-    slopes[i - first] -= weight * pulled
-    bends[i - first] += weight * within
-    most = 2.0 * within > last - lower[i]
-    n_columns = features.shape[1]
-    for column in range(n_columns):
-        near[column] = weight * totals[column] if most else 0.0
-    if most and within == last - lower[i]:
-        return
-    share = -weight if most else weight
-    for j in range(lower[i], last):
-        if (margin + scores[j - first] > 0.0) != most:
-            for column in range(n_columns):
-                near[column] += share * features[j, column]
-
-
-@kernel
-def _add_by_rank(features, i, first, last, lower, weight, gains, discounts, scores, slopes, bends, near, sums):  # type: ignore[no-untyped-def]
-    """One row above all of lower labels, pairs weighing |change of gain| |change of discount|."""
-    n_columns = features.shape[1]
-    for column in range(n_columns):
-        near[column] = 0.0
-    margin = 1.0 - scores[i - first]
-    for j in range(lower[i], last):
-        short = margin + scores[j - first]
-        if short <= 0.0:
-            continue
-        omega = weight * abs(gains[i] - gains[j]) * abs(discounts[i] - discounts[j])
-        sums[0] += omega * short * short
-        slopes[i - first] -= omega * short
-        bends[i - first] += omega
-        slopes[j - first] += omega * short
-        bends[j - first] += omega
-        for column in range(n_columns):
-            near[column] += omega * features[j, column]
+def _pair_up(  # type: ignore[no-untyped-def]
+    i, first, n, labels, weight, gains, discounts, by_rank, margin, block_scores, within, slopes, bends, of_row
+):
+    """One row above those of a block that have lower labels; how many pairs are within the margin."""
+    label, value, pulled, bent, n_within = labels[i], 0.0, 0.0, 0.0, 0.0
+    for row in range(n):
+        short = max(margin + block_scores[row], 0.0)
+        # A label that is NaN is below none.
+        is_within = 1.0 if short > 0.0 and labels[first + row] < label else 0.0
+        omega = weight * is_within
+        if by_rank:
+            omega *= abs(gains[i] - gains[first + row]) * abs(discounts[i] - discounts[first + row])
+        value += omega * short * short
+        pulled += omega * short
+        bent += omega
+        n_within += is_within
+        within[row] = omega
+        slopes[row] += omega * short
+        bends[row] += omega
+    of_row[0] += value
+    of_row[1] += pulled
+    of_row[2] += bent
+    return n_within
 
 
 @summing_kernel
-def _add_rows(features, first, last, slopes, bends, columns, bent, sums):  # type: ignore[no-untyped-def]
-    """The gradient and second derivative from each row's slope and bend, some rows at a time, column by column."""
-    n_columns, at_a_time = columns.shape
-    for start in range(first, last, at_a_time):
-        n = min(at_a_time, last - start)
+def _add_weighted(columns, n, row_weights, sums):  # type: ignore[no-untyped-def]
+    """Add to each column's sum that of its rows, weighed."""
+    for column in range(len(columns)):
+        total = 0.0
         for row in range(n):
-            bend = 2.0 * bends[start - first + row]
-            for column in range(n_columns):
-                columns[column, row] = features[start + row, column]
-                bent[column, row] = bend * columns[column, row]
-        place = 1 + n_columns
-        for column in range(n_columns):
-            slope = 0.0
+            total += row_weights[row] * columns[column, row]
+        sums[column] += total
+
+
+@summing_kernel
+def _add_block(columns, bent, n, slopes, bends, sums):  # type: ignore[no-untyped-def]
+    """The rows' part of the gradient and of the second derivative, column by column."""
+    n_columns = len(columns)
+    for column in range(n_columns):
+        slope = 0.0
+        for row in range(n):
+            slope += slopes[row] * columns[column, row]
+            bent[row] = bends[row] * columns[column, row]
+        sums[1 + column] += 2.0 * slope
+        for other in range(column, n_columns):
+            product = 0.0
             for row in range(n):
-                slope += slopes[start - first + row] * columns[column, row]
-            sums[1 + column] += 2.0 * slope
-            for other in range(column, n_columns):
-                product = 0.0
-                for row in range(n):
-                    product += bent[column, row] * columns[other, row]
-                sums[place] += product
-                place += 1
+                product += bent[row] * columns[other, row]
+            sums[1 + (1 + column) * n_columns + other] += 2.0 * product
 
 
-@kernel
-def add_pair_sums(  # type: ignore[no-untyped-def]
-    features,
-    weights,
-    starts,
-    lower,
-    query_weights,
-    gains,
-    discounts,
-    by_rank,
-    scores,
-    slopes,
-    bends,
-    totals,
-    near,
-    columns,
-    bent,
-    sums,
-):
-    """Sum over queries of query_weight x sum over pairs (i above j) of omega max(0, 1 - s_i + s_j)²; its derivatives.
-
-    Each query's rows stand by label, the highest first; `lower[i]` is the first row of a lower label than i's, the
-    query's end where there is none. omega is 1, or |gain_i - gain_j| |discount_i - discount_j| if `by_rank`.
-    `sums` is (value, gradient, upper triangle of the second derivative); `scores`,
-    `slopes`, `bends`, `totals`, `near`, `columns` and `bent` are work space.
-    """
+@summing_kernel
+def _add_above(features, i, of_row, near, sums):  # type: ignore[no-untyped-def]
+    """The part of a row above others, which is the same for all of them."""
     n_columns = features.shape[1]
-    for query in range(len(starts) - 1):
-        weight = query_weights[query]
-        first, last = starts[query], starts[query + 1]
-        if weight == 0.0 or first == last or lower[first] == last:
-            continue
-        for row in range(first, last):
-            slopes[row - first] = 0.0
-            bends[row - first] = 0.0
+    sums[0] += of_row[0]
+    for column in range(n_columns):
+        x = features[i, column]
+        sums[1 + column] -= 2.0 * of_row[1] * x
+        for other in range(column, n_columns):
+            y = features[i, other]
+            bend = of_row[2] * x * y - x * near[other] - near[column] * y
+            sums[1 + (1 + column) * n_columns + other] += 2.0 * bend
+
+
+@summing_kernel
+def add_pair_sums(  # type: ignore[no-untyped-def]
+    features, labels, weights, queries, starts, above, above_starts, query_weights, gains, discounts, by_rank, columns,
+    work, near, of_rows, sums,
+):  # fmt: skip
+    """Sum over `queries` of query_weight x sum over pairs (i above j) of omega max(0, 1 - s_i + s_j)²; its derivatives.
+
+    `above` has each query's rows whose label is more than its least. omega is 1, or |gain_i - gain_j|
+    |discount_i - discount_j| if `by_rank`. `sums` is (value, gradient, second derivative row by row), 0 before.
+    Work space, a few rows of a query at a time: `columns` has their columns one after the other, `work` five numbers a
+    row; for each of `above`, `near` has the sum of rows within its margin, `of_rows` value, slope, bend and margin.
+    """
+    n_columns, at_a_time = columns.shape
+    scores, slopes, bends, within, bent = work[0], work[1], work[2], work[3], work[4]
+    for query in queries:
+        weight, first_above = query_weights[query], above_starts[query]
+        n_above = above_starts[query + 1] - first_above
+        for number in range(n_above):
             score = 0.0
             for column in range(n_columns):
-                score += weights[column] * features[row, column]
-            scores[row - first] = score
-        below = -1
-        for i in range(first, last):
-            if lower[i] == last:
-                break
-            if lower[i] != below:
-                below = lower[i]
+                near[number, column] = 0.0
+                score += weights[column] * features[above[first_above + number], column]
+            for place in range(3):
+                of_rows[number, place] = 0.0
+            of_rows[number, 3] = 1.0 - score
+        for first in range(starts[query], starts[query + 1], at_a_time):
+            n = min(at_a_time, starts[query + 1] - first)
+            for row in range(n):
+                scores[row] = 0.0
+                slopes[row] = 0.0
+                bends[row] = 0.0
                 for column in range(n_columns):
-                    totals[column] = 0.0
-                for j in range(below, last):
-                    for column in range(n_columns):
-                        totals[column] += features[j, column]
-            if by_rank:
-                _add_by_rank(
-                    features, i, first, last, lower, weight, gains, discounts, scores, slopes, bends, near, sums
-                )
-            else:
-                _add_alike(features, i, first, last, lower, weight, scores, slopes, bends, totals, near, sums)
-            place = 1 + n_columns
+                    columns[column, row] = features[first + row, column]
             for column in range(n_columns):
-                for other in range(column, n_columns):
-                    sums[place] -= 2.0 * (features[i, column] * near[other] + near[column] * features[i, other])
-                    place += 1
-        _add_rows(features, first, last, slopes, bends, columns, bent, sums)
+                for row in range(n):
+                    scores[row] += weights[column] * columns[column, row]
+            any_within = 0.0
+            for number in range(n_above):
+                n_within = _pair_up(
+                    above[first_above + number], first, n, labels, weight, gains, discounts, by_rank,
+                    of_rows[number, 3], scores, within, slopes, bends, of_rows[number],
+                )  # fmt: skip
+                if n_within > 0.0:
+                    _add_weighted(columns, n, within, near[number])
+                    any_within += n_within
+            if any_within > 0.0:
+                _add_block(columns, bent, n, slopes, bends, sums)
+        for number in range(n_above):
+            _add_above(features, above[first_above + number], of_rows[number], near[number], sums)
+    for column in range(n_columns):
+        for other in range(column):
+            sums[1 + (1 + column) * n_columns + other] = sums[1 + (1 + other) * n_columns + column]
 
 
 @kernel
-def order_by_label(labels, starts, order, lower):  # type: ignore[no-untyped-def]
-    """Put each query's rows by label, the highest first, equal ones as they stand; `lower` as in `add_pair_sums`.
+def list_above(labels, starts, above, n_above, n_pairs):  # type: ignore[no-untyped-def]
+    """List the rows of each query whose label is more than its least; count them, and the pairs of different labels.
 
-    Few rows have more than the least label: these are inserted where they belong, and the others follow.
+    Rows whose label is NaN are in no pair.
     """
+    end = 0
     for query in range(len(starts) - 1):
-        first, last = starts[query], starts[query + 1]
-        if first == last:
-            continue
-        least = labels[first]
-        for row in range(first + 1, last):
-            least = min(least, labels[row])
-        n_above = 0
-        for row in range(first, last):
+        least, n_least, begin = 0.0, 0, end
+        for row in range(starts[query], starts[query + 1]):
+            label = labels[row]
+            if label < least or (n_least == 0 and not math.isnan(label)):
+                least, n_least = label, 0
+            n_least += int(label == least)
+        for row in range(starts[query], starts[query + 1]):
             if labels[row] > least:
-                place = first + n_above
-                while place > first and labels[order[place - 1]] < labels[row]:
-                    order[place] = order[place - 1]
-                    place -= 1
-                order[place] = row
-                n_above += 1
-        place = first + n_above
-        for row in range(first, last):
-            if labels[row] == least:
-                order[place] = row
-                place += 1
-        below = last
-        for place in range(last - 1, first - 1, -1):
-            if place + 1 < last and labels[order[place]] > labels[order[place + 1]]:
-                below = place + 1
-            lower[place] = below
-
-
-@kernel
-def take_scaled(features, order, scales, taken):  # type: ignore[no-untyped-def]
-    """Rows in another order, each column times its scale."""
-    for row in range(len(order)):
-        for column in range(features.shape[1]):
-            taken[row, column] = features[order[row], column] * scales[column]
+                above[end] = row
+                end += 1
+        n_above[query] = end - begin
+        pairs = n_least * (end - begin)
+        for place in range(begin, end):
+            for other in range(begin, place):
+                pairs += int(labels[above[place]] != labels[above[other]])
+        n_pairs[query] = pairs
 
 
 @kernel
@@ -211,3 +176,28 @@ def add_squares_within(features, starts, means, sums):  # type: ignore[no-untype
             for column in range(n_columns):
                 away = features[row, column] - means[column]
                 sums[column] += away * away
+
+
+@kernel
+def select_deep(scores, labels, starts, depth, best, kept, sizes):  # type: ignore[no-untyped-def]
+    """Mark the rows whose score is one of the query's `depth` highest or equal to the last of these, or whose label is
+    not 0; count them. `best` is work space.
+    """
+    for query in range(len(starts) - 1):
+        first, last = starts[query], starts[query + 1]
+        n_best = 0
+        for row in range(first, last):
+            score = scores[row]
+            if n_best == depth and score <= best[depth - 1]:
+                continue
+            place = n_best if n_best < depth else depth - 1
+            while place > 0 and best[place - 1] < score:
+                best[place] = best[place - 1]
+                place -= 1
+            best[place] = score
+            n_best = min(n_best + 1, depth)
+        size = 0
+        for row in range(first, last):
+            kept[row] = scores[row] >= best[n_best - 1] or labels[row] != 0.0
+            size += int(kept[row])
+        sizes[query] = size

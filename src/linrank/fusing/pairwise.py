@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, Vector
-from linrank.cached import cached_property
-from linrank.fusing.pair_kernels import add_pair_sums, order_by_label, take_scaled
-from linrank.threads import number_of_threads
+from linrank.arrays import Offsets, Vector, offsets_from_sizes
+from linrank.fusing.pair_kernels import add_pair_sums, list_above
+from linrank.fusing.query_ranges import over_queries
 
-Result = TypeVar("Result")
-
-# Rows that one thread goes through at a time; the sums are added in this order for any number of threads.
-_ROWS_AT_A_TIME = 1 << 15
-# To start threads takes as long as that.
-_RANGES_WITHOUT_THREADS = 8
-_ROWS_IN_CACHE = 64
+# Of a query, so many rows are gone through at a time, column by column.
+_ROWS_IN_CACHE = 128
 _MOST_STEPS = 100
 _TOLERANCE = 1e-10
-
-
-def over_queries(task: Callable[[int, int], Result], starts: Offsets) -> list[Result]:
-    """What a task gives for each range of queries; the ranges do not depend on the threads, nor does their order."""
-    step = _ROWS_AT_A_TIME * _RANGES_WITHOUT_THREADS
-    cuts = np.searchsorted(starts, np.arange(0, starts[-1], step))
-    ranges = list(pairwise(np.unique(np.concatenate(([0], cuts, [len(starts) - 1]))).tolist()))
-    if len(ranges) < 2:
-        return [task(*bounds) for bounds in ranges]
-    with ThreadPoolExecutor(min(number_of_threads(None), len(ranges))) as pool:
-        return list(pool.map(lambda bounds: task(*bounds), ranges))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,39 +29,39 @@ class PairSums:
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows of a few columns, each query's by label, the highest first.
+    """Rows of a few columns, each query's together, and which of them are above others.
 
     Attributes
     ----------
     features : one column a leg or signal
+    labels : of the rows; NaN for one that is in no pair
     starts : where each query's rows start
-    lower : the first row of a lower label, of the same query
-    order : which of the rows given each one is
+    scales : what columns are multiplied by
+    above, above_starts : the rows that have more than their query's least label, query after query
+    n_pairs : of different labels, of each query
     """
 
     features: NDArray[Any]
+    labels: Vector
     starts: Offsets
-    lower: Offsets
-    order: Offsets
+    scales: Vector
+    above: Offsets
+    above_starts: Offsets
     n_pairs: Vector
 
     @classmethod
     def of(cls, features: NDArray[Any], labels: Vector, starts: Offsets, scales: Vector | None = None) -> LabelledRows:
         """From rows, each query's together; columns are multiplied by their scales."""
-        order, lower = np.empty(len(labels), dtype=np.int64), np.empty(len(labels), dtype=np.int64)
+        n_above, n_pairs = np.zeros(len(starts) - 1, dtype=np.int64), np.zeros(len(starts) - 1)
+
+        def listed(first: int, last: int) -> Offsets:
+            above = np.empty(int(starts[last] - starts[first]), dtype=np.int64)
+            list_above(labels, starts[first : last + 1], above, n_above[first:last], n_pairs[first:last])
+            return above[: int(n_above[first:last].sum())].copy()
+
+        above = np.concatenate([np.zeros(0, dtype=np.int64), *over_queries(listed, starts)])
         whole = np.ones(features.shape[1]) if scales is None else scales
-        taken = np.empty((len(labels), features.shape[1]), dtype=features.dtype)
-
-        def arrange(first: int, last: int) -> None:
-            rows = slice(int(starts[first]), int(starts[last]))
-            order_by_label(labels, starts[first : last + 1], order, lower)
-            take_scaled(features, order[rows], whole, taken[rows])
-
-        over_queries(arrange, starts)
-        below = np.append(0, np.cumsum(lower))[starts]
-        sizes = np.diff(starts)
-        pairs = (starts[1:] * sizes - np.diff(below)).astype(np.float64)
-        return cls(taken, starts, lower, order, pairs)
+        return cls(features, labels, starts, whole, above, offsets_from_sizes(n_above), n_pairs)
 
     def even_weights(self) -> Vector:
         """1 / pairs for each query, so that queries count alike; 0 for one without pairs."""
@@ -92,56 +72,39 @@ class LabelledRows:
         weigh |change of gain| |change of discount|.
         """
         n_columns = self.features.shape[1]
-        size = 1 + n_columns + n_columns * (n_columns + 1) // 2
-        none = np.zeros(1)
-        gains, discounts = ranked if ranked is not None else (none, none)
+        gains, discounts = ranked if ranked is not None else (np.zeros(1), np.zeros(1))
+        # The columns are left as they are: their scales are those of the weights and of the derivatives.
+        scaled = weights * self.scales
+        weighing = np.flatnonzero((query_weights != 0.0) & (self.n_pairs > 0))
+        n_above = np.diff(self.above_starts)[weighing]
 
         def part(first: int, last: int) -> Vector:
-            start, stop = int(self.starts[first]), int(self.starts[last])
-            rows = self.features[start:stop]
-            widest = int(np.diff(self.starts[first : last + 1]).max(initial=0))
-            sums = np.zeros(size)
+            sums, most_above = np.zeros(1 + n_columns * (n_columns + 1)), int(n_above[first:last].max(initial=0))
             add_pair_sums(
-                rows,
-                weights,
-                self.starts[first : last + 1] - start,
-                self.lower[start:stop] - start,
-                query_weights[first:last],
-                gains[start:stop] if ranked is not None else none,
-                discounts[start:stop] if ranked is not None else none,
+                self.features,
+                self.labels,
+                scaled,
+                weighing[first:last],
+                self.starts,
+                self.above,
+                self.above_starts,
+                query_weights,
+                gains,
+                discounts,
                 ranked is not None,
-                np.empty(widest),
-                np.empty(widest),
-                np.empty(widest),
-                np.empty(n_columns),
-                np.empty(n_columns),
                 np.empty((n_columns, _ROWS_IN_CACHE)),
-                np.empty((n_columns, _ROWS_IN_CACHE)),
+                np.empty((5, _ROWS_IN_CACHE)),
+                np.empty((most_above, n_columns)),
+                np.empty((most_above, 4)),
                 sums,
             )
             return sums
 
-        ranges = self._ranges
-        if len(ranges) <= _RANGES_WITHOUT_THREADS:
-            parts = [part(*bounds) for bounds in ranges]
-        else:
-            with ThreadPoolExecutor(min(number_of_threads(None), len(ranges))) as pool:
-                parts = list(pool.map(lambda bounds: part(*bounds), ranges))
-        total = np.sum(parts, axis=0)
-        curvature = np.zeros((n_columns, n_columns))
-        place = 1 + n_columns
-        for column in range(n_columns):
-            row = total[place : place + n_columns - column]
-            curvature[column, column:] = curvature[column:, column] = row
-            place += len(row)
-        return PairSums(float(total[0]), total[1 : 1 + n_columns], curvature)
-
-    @cached_property
-    def _ranges(self) -> list[tuple[int, int]]:
-        n_queries = len(self.starts) - 1
-        cuts = np.searchsorted(self.starts, np.arange(0, self.starts[-1], _ROWS_AT_A_TIME))
-        bounds = np.unique(np.concatenate(([0], cuts, [n_queries]))).tolist()
-        return list(pairwise(bounds))
+        # Added in the order of the queries, for any number of threads.
+        parts = over_queries(part, offsets_from_sizes(np.diff(self.starts)[weighing]))
+        total = np.sum(parts or [part(0, 0)], axis=0)
+        curvature = self.scales[:, None] * total[1 + n_columns :].reshape(n_columns, n_columns) * self.scales
+        return PairSums(float(total[0]), self.scales * total[1 : 1 + n_columns], curvature)
 
 
 @dataclass(frozen=True, eq=False)

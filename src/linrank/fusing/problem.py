@@ -14,15 +14,20 @@ from linrank.cached import cached_property
 from linrank.dataset.queries import Queries
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import LinrankError
+from linrank.fusing.candidate_kernels import find_rows
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import FusionEngine
 from linrank.fusing.fusers import Fuser
-from linrank.fusing.pair_kernels import add_squares_within
-from linrank.fusing.pairwise import LabelledRows, over_queries
+from linrank.fusing.pair_kernels import select_deep
+from linrank.fusing.pairwise import LabelledRows
+from linrank.fusing.query_ranges import over_queries
+from linrank.fusing.scored import EngineCandidates
 from linrank.measures import Judgements, Measure, evaluate
 
 # To start threads takes as long as to sort so many.
 _ROWS_WITHOUT_THREADS = 1 << 18
+# A measure of no more documents does not want a whole order.
+_DEEPEST = 200
 
 UNJUDGED = {
     "irrelevant": "documents that nobody judged count as irrelevant, in training and in the measure",
@@ -60,29 +65,23 @@ class JudgedDocuments:
 
 
 @dataclass(frozen=True, eq=False)
-class FusionProblem:
-    """Candidates of judged queries, and what an engine makes of them.
+class FusionProblem(EngineCandidates):
+    """Candidates of judged queries, as an engine sees them.
 
     Attributes
     ----------
-    engine : by whose rules
-    candidates : one row each
     judged : what people said of documents
     measure : what decides
     unjudged : "irrelevant", "left-out" or "condensed"
     labels : of the rows; NaN where nobody judged
     unretrieved : labels of judged documents that no leg brought
-    strengths : how strongly training trusts its queries, for counts of them for which that was found out
     """
 
-    engine: FusionEngine
-    candidates: Candidates
     judged: JudgedDocuments
     measure: Measure
     unjudged: str
     labels: Vector
     unretrieved: Unretrieved | None
-    strengths: dict[bytes, float] = field(default_factory=dict)
     _known: dict[Fuser, Vector] = field(default_factory=dict)
 
     @classmethod
@@ -102,66 +101,48 @@ class FusionProblem:
         return self.candidates.n_queries
 
     @cached_property
-    def matrix(self) -> NDArray[Any]:
-        """What is weighed, one column a leg or signal."""
-        return self.engine.matrix(self.candidates)
-
-    @cached_property
-    def ranks(self) -> NDArray[np.int32]:
-        """The place of each row in each leg, 0 where it is not."""
-        return self.candidates.ranks()
-
-    @cached_property
-    def spreads(self) -> Vector:
-        """Of each column, its standard deviation about the queries' means; 1 for a constant."""
-        starts, matrix = self.candidates.starts, self.matrix
-
-        def squares(first: int, last: int) -> Vector:
-            sums = np.zeros(matrix.shape[1])
-            add_squares_within(matrix, starts[first : last + 1], np.empty_like(sums), sums)
-            return sums
-
-        # Added in the order of the queries, for any number of threads.
-        made: Vector = np.sqrt(np.sum(over_queries(squares, starts), axis=0) / max(1, self.candidates.n_rows))
-        made[made == 0.0] = 1.0
-        return made
-
-    @cached_property
-    def equal_weights(self) -> Vector:
-        """Those by which legs count alike: 1 each, or 1 / spread where scores are raw; signals 0."""
-        n_legs = len(self.candidates.legs)
-        made = np.zeros(self.matrix.shape[1])
-        made[:n_legs] = 1.0 / self.spreads[:n_legs] if self.engine.is_raw else 1.0
-        return made
+    def _counted(self) -> Vector:
+        """The labels, 0 where nobody judged."""
+        return np.where(np.isnan(self.labels), 0.0, self.labels)
 
     @cached_property
     def training(self) -> LabelledRows:
         """The rows that are trained on, in units of the columns' spreads."""
-        rows: Any = slice(None)
-        starts, labels = self.candidates.starts, np.nan_to_num(self.labels, nan=0.0)
-        if self.unjudged != "irrelevant":
-            known = ~np.isnan(self.labels)
-            rows, starts = known, _starts_of(known, starts)
-        return LabelledRows.of(self.matrix[rows], labels[rows], starts, 1.0 / self.spreads)
-
-    @cached_property
-    def _measured(self) -> tuple[Any, Judgements]:
-        """The rows that are measured, and their labels."""
-        kept: Any = ~np.isnan(self.labels) if self.unjudged == "condensed" else slice(None)
-        candidates = self.candidates
-        starts = _starts_of(kept, candidates.starts) if self.unjudged == "condensed" else candidates.starts
-        docids = None
-        if self.measure.ties == "docid":
-            docids = [candidates.document_ids[number] for number in candidates.documents[kept].tolist()]
-        labels = np.nan_to_num(self.labels, nan=0.0)[kept]
-        return kept, Judgements(labels, Queries(candidates.queries.ids, starts, None), docids, self.unretrieved)
+        labels = self._counted if self.unjudged == "irrelevant" else self.labels
+        return LabelledRows.of(self.matrix, labels, self.candidates.starts, 1.0 / self.spreads)
 
     def measured(self, scores: Vector) -> Vector:
         """The measure of each query, for one score a candidate; NaN where it is skipped."""
-        kept, judged = self._measured
-        threads = 1 if self.candidates.n_rows <= _ROWS_WITHOUT_THREADS else None
+        kept, starts = self._measured_rows(scores)
+        candidates = self.candidates
+        docids = None
+        if self.measure.ties == "docid":
+            docids = [candidates.document_ids[number] for number in candidates.documents[kept].tolist()]
+        judged = Judgements(
+            self._counted[kept], Queries(candidates.queries.ids, starts, None), docids, self.unretrieved
+        )
+        threads = 1 if starts[-1] <= _ROWS_WITHOUT_THREADS else None
         found = evaluate(np.ascontiguousarray(scores[kept]), judged, [self.measure], n_threads=threads)
         return found.per_query[self.measure]
+
+    def _measured_rows(self, scores: Vector) -> tuple[Any, Offsets]:
+        """The rows that the measure may see, and where each query's start: all, or the first and those with labels."""
+        measure, starts = self.measure, self.candidates.starts
+        if self.unjudged == "condensed":
+            known = ~np.isnan(self.labels)
+            return known, _starts_of(known, starts)
+        deep = measure.cutoff is None or measure.cutoff > _DEEPEST
+        # Ties by document are those of single precision, and a label of 0 may be relevant.
+        if deep or measure.ties == "docid" or (measure.rel is not None and measure.rel <= 0):
+            return slice(None), starts
+        depth, labels = measure.cutoff, self._counted
+        kept, sizes = np.empty(len(scores), dtype=bool), np.zeros(self.n_queries, dtype=np.int64)
+
+        def select(first: int, last: int) -> None:
+            select_deep(scores, labels, starts[first : last + 1], depth, np.empty(depth), kept, sizes[first:last])
+
+        over_queries(select, starts)
+        return kept, offsets_from_sizes(sizes)
 
     def per_query(self, fuser: Fuser) -> Vector:
         """The measure of each query by a fuser; found out once for each."""
@@ -183,16 +164,11 @@ class FusionProblem:
 
 def _labels(candidates: Candidates, judged: JudgedDocuments) -> tuple[Vector, Unretrieved | None]:
     """The label of each row, NaN where there is none, and those of judged documents that are no row."""
-    n_documents = len(candidates.document_ids) + 1
-    of_query = np.repeat(np.arange(candidates.n_queries), np.diff(candidates.starts))
-    # Rows stand by query and document, so their keys ascend.
-    keys = of_query * n_documents + candidates.documents
-    wanted = judged.queries * n_documents + judged.documents
-    places = np.searchsorted(keys, wanted)
-    found = (places < len(keys)) & (judged.documents >= 0)
-    found[found] = keys[places[found]] == wanted[found]
-    labels = np.full(len(keys), np.nan)
-    labels[places[found]] = judged.labels[found]
+    rows = np.empty(len(judged.documents), dtype=np.int64)
+    find_rows(candidates.starts, candidates.documents, judged.queries, judged.documents, rows)
+    found = rows >= 0
+    labels = np.full(candidates.n_rows, np.nan)
+    labels[rows[found]] = judged.labels[found]
     if found.all():
         return labels, None
     order = np.argsort(judged.queries[~found], kind="stable")

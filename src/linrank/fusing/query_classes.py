@@ -13,8 +13,8 @@ from linrank.arrays import Vector
 from linrank.errors import LinrankError
 from linrank.fusing.columns import columns_of
 from linrank.fusing.fusers import WeightedLegs
-from linrank.fusing.methods import Pairwise, TrainedWeights
 from linrank.fusing.problem import FusionProblem
+from linrank.fusing.trained_weights import Pairwise, weighted
 from linrank.measures import SIGNIFICANT, bootstrap_interval, randomisation_test
 from linrank.showing import text_table
 
@@ -110,14 +110,12 @@ def learn_by_class(problem: FusionProblem, classes: list[str], column: str, n_fo
     if len(names) < 2:
         raise LinrankError(f"column {column!r} has one class for all judged queries: {names[0]!r}. Name another.")
     ones, method = np.ones(problem.n_queries), Pairwise()
-    shared = method.learn(problem, ones)
-    assert isinstance(shared, TrainedWeights)
     parts = problem.candidates.queries.dealt(n_folds, seed)
     values = np.full((1 + len(STRENGTHS), problem.n_queries), np.nan)
     for fold in range(n_folds):
         out, kept = parts == fold, np.where(parts == fold, 0.0, 1.0)
-        start = _shared(problem, kept, shared.strength)
-        values[0, out] = problem.per_query(_weighted(problem, start))[out]
+        start = method.minimum(problem, kept)
+        values[0, out] = problem.per_query(weighted(problem, start))[out]
         for place, strength in enumerate(STRENGTHS, start=1):
             for number in range(len(names)):
                 there = out & (of_query == number)
@@ -128,10 +126,10 @@ def learn_by_class(problem: FusionProblem, classes: list[str], column: str, n_fo
     test = randomisation_test(values[best], values[0], random_state=seed)
     p_value = min(1.0, test.p_value * len(STRENGTHS))
     differ = bool(test.difference > 0.0 and p_value <= SIGNIFICANT)
-    start = _shared(problem, ones, shared.strength)
+    start = method.minimum(problem, ones)
     made = []
     for number, name in enumerate(names):
-        fuser: WeightedLegs = shared
+        fuser = weighted(problem, start)
         if differ:
             fuser = _of_class(problem, ones * (of_query == number), STRENGTHS[best - 1], start)
         made.append(ClassWeights(name or "(none)", int((of_query == number).sum()), fuser.weights))
@@ -139,20 +137,7 @@ def learn_by_class(problem: FusionProblem, classes: list[str], column: str, n_fo
     return ByClass(column, differ, tuple(made), float(np.nanmean(gains)), interval, p_value, problem.candidates.names)
 
 
-def _shared(problem: FusionProblem, counts: Vector, strength: float) -> Vector:
-    """The weights of all classes, in units of the columns' spreads."""
-    method = Pairwise()
-    prior = method.prior(problem, counts)
-    return method.problem(problem, counts, strength, prior).solve() if strength > 0.0 else prior
-
-
 def _of_class(problem: FusionProblem, counts: NDArray[Any], strength: float, start: Vector) -> WeightedLegs:
     if not (counts * problem.training.n_pairs).any():
-        return _weighted(problem, start)
-    return _weighted(problem, Pairwise().problem(problem, counts, strength, start).solve())
-
-
-def _weighted(problem: FusionProblem, found: Vector) -> WeightedLegs:
-    weights = found / problem.spreads
-    weights = weights if weights.any() else problem.equal_weights
-    return WeightedLegs(tuple(problem.engine.in_units(weights).tolist()))
+        return weighted(problem, start)
+    return weighted(problem, Pairwise().problem(problem, counts, strength, start).solve())

@@ -36,7 +36,8 @@ def verdict(
         return Verdict(None, "There is nothing to hold it against.", (), "")
     rival = max(rivals, key=lambda standing: standing.mean)
     low, high = rival.gain_interval
-    said = f"{rival.says}: {rival.gain:+.4f} {measure} (95 % interval {low:+.4f} to {high:+.4f})"
+    chance = f"p = {rival.p_value:.2g} with Holm's correction"
+    said = f"{rival.says}: {rival.gain:+.4f} {measure} (95 % interval {low:+.4f} to {high:+.4f}, {chance})"
     differences = ours.per_query - rival.per_query
     least, needed = smallest_gain(differences), queries_needed(differences)
     n = len(differences)

@@ -1,0 +1,69 @@
+"""What looks odd about legs: said, since nobody would see it in the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+
+import numpy as np
+
+from linrank.arrays import Vector
+from linrank.fusing.candidate_kernels import put_into
+from linrank.fusing.problem import FusionProblem
+
+
+def oddities(problem: FusionProblem) -> tuple[str, ...]:
+    """Legs that are alike, tell nothing apart, are upside down or shallower than the depth; a sentence each."""
+    return (*_shallow(problem), *_alike(problem), *_odd_scores(problem))
+
+
+def _shallow(problem: FusionProblem) -> Iterator[str]:
+    """Runs that end before the depth: the engine normalises over more hits than were trained on."""
+    depth = problem.candidates.depth
+    most = max(int(np.diff(leg.starts).max(initial=0)) for leg in problem.candidates.legs)
+    if most < depth:
+        yield (
+            f"no leg brings more than {most:,} hits of a query, and the configuration asks for {depth:,}: give deeper "
+            f"runs, or depth {most:,}, unless there are no more"
+        )
+
+
+def _alike(problem: FusionProblem) -> Iterator[str]:
+    legs = problem.candidates.legs
+    for place, leg in enumerate(legs):
+        for other in legs[:place]:
+            if np.array_equal(leg.documents, other.documents) and np.array_equal(leg.starts, other.starts):
+                yield f"legs {other.name} and {leg.name} bring the same documents in the same order: one will do"
+
+
+def _odd_scores(problem: FusionProblem) -> Iterator[str]:
+    for place, leg in enumerate(problem.candidates.legs):
+        heads = leg.starts[:-1][np.diff(leg.starts) > 0]
+        if len(heads) == 0:
+            yield f"leg {leg.name} brings nothing for the judged queries"
+        elif (np.maximum.reduceat(leg.scores, heads) == np.minimum.reduceat(leg.scores, heads)).all():
+            yield f"leg {leg.name} gives all its hits of a query one score: it says what it brings, and no more"
+        elif said := _upside_down(problem, place):
+            yield said
+
+
+def _upside_down(problem: FusionProblem, place: int) -> str | None:
+    """Whether a leg alone would be better the other way round, by more than two standard errors."""
+    straight, turned = (problem.measured(_alone(problem, place, sign)) for sign in (1.0, -1.0))
+    gains = turned - straight
+    gains = gains[~np.isnan(gains)]
+    if len(gains) < 2 or gains.mean() <= 2.0 * gains.std(ddof=1) / sqrt(len(gains)):
+        return None
+    return (
+        f"leg {problem.candidates.legs[place].name} would be better upside down ({problem.measure} "
+        f"{np.nanmean(turned):.4f} against {np.nanmean(straight):.4f}): if its scores are distances, or those of "
+        "SQLite's bm25(), of which the lowest is best, give them with the other sign"
+    )
+
+
+def _alone(problem: FusionProblem, place: int, sign: float) -> Vector:
+    """The scores of one leg, what it did not bring being last."""
+    candidates, leg = problem.candidates, problem.candidates.legs[place]
+    made = np.full((candidates.n_rows, 1), -np.inf)
+    put_into(made, 0, candidates.starts, leg.starts, candidates.rows[place], sign * leg.scores)
+    return made[:, 0]

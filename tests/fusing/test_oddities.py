@@ -1,0 +1,74 @@
+"""Runs and judgements that are not what they seem are told of, or refused with the remedy."""
+
+import numpy as np
+import pytest
+
+from fusing_cases import engine_of, made, problem_of
+from linrank import LinrankError, fuse
+from linrank.fusing.oddities import oddities
+
+RUNS, QRELS = made(n_queries=20)
+
+
+def changed(name, score):
+    """The runs, one leg's scores changed."""
+    return RUNS | {name: {query: {d: score(s) for d, s in hits.items()} for query, hits in RUNS[name].items()}}
+
+
+def said_of(runs, engine="opensearch", depth=25):
+    return " | ".join(oddities(problem_of(runs, QRELS, engine_of(engine), depth)))
+
+
+def test_nothing_is_said_of_legs_that_are_in_order():
+    assert said_of(RUNS) == ""
+
+
+@pytest.mark.parametrize("score", [lambda s: -s, lambda s: 1.0 / s], ids=["negated", "distances"])
+def test_scores_of_which_the_lowest_is_best_are_told_of(score):
+    assert "leg dense would be better upside down (ndcg@10 0." in said_of(changed("dense", score))
+    assert "give them with the other sign" in said_of(changed("dense", score))
+
+
+def test_legs_of_one_score_and_legs_that_are_alike_are_told_of():
+    assert "leg dense gives all its hits of a query one score" in said_of(changed("dense", lambda _: 0.0))
+    assert "legs dense and again bring the same documents" in said_of(RUNS | {"again": RUNS["dense"]})
+    assert "leg none brings nothing" in said_of(RUNS | {"none": {"elsewhere": {"d001": 1.0}}})
+
+
+def test_what_is_said_stands_in_the_notes():
+    fusion = fuse(changed("dense", lambda s: -s), QRELS, method="equal", n_folds=2)
+    assert any("upside down" in note for note in fusion.notes)
+    assert "upside down" in str(fusion)
+
+
+@pytest.mark.parametrize(
+    ("runs", "qrels", "said"),
+    [
+        ({"bm25": RUNS["bm25"]}, QRELS, "there is one leg, 'bm25', and nothing to weigh. Give the runs of two"),
+        ({name: {"q1": run["q1"]} for name, run in RUNS.items()}, QRELS, "one query of the runs is judged"),
+        (RUNS, {query: {"x1": 1, "x2": 0} for query in QRELS}, "they bring such as 'd0.*judged are such as 'x1'"),
+        (RUNS, {"other": {"d001": 1}}, "queries, such as 'q0', is judged; judged are 1, such as 'other'"),
+        ({"a": {}, "b": {"q1": {}}}, QRELS, r"the runs \(a, b\) have no hits"),
+    ],
+)
+def test_what_nothing_can_be_learnt_from_is_refused(runs, qrels, said):
+    with pytest.raises(LinrankError, match=said):
+        fuse(runs, qrels)
+
+
+def test_one_leg_and_a_signal_are_weighed():
+    signal = {"document": [f"d{number:03d}" for number in range(60)], "age": np.arange(60.0)}
+    one = {"bm25": RUNS["bm25"]}
+    fusion = fuse(one, QRELS, "qdrant", signals=signal, method="pairwise", n_folds=2, n_resamples=2)
+    assert set(fusion.weight_of) == {"bm25", "age"}
+
+
+def test_judgements_that_are_there_again_are_told_of(tmp_path):
+    lines = [f"{query} 0 {d} {label:g}" for query, labels in QRELS.items() for d, label in labels.items()]
+    (tmp_path / "qrels.csv").write_text(
+        "query,docid,rating\n" + "".join(f"{line.replace(' 0 ', ',', 1).replace(' ', ',')}\n" for line in lines)
+        + "q1,d000,0\nq2,d000,\n"
+    )  # fmt: skip
+    notes = fuse(RUNS, tmp_path / "qrels.csv", method="equal", n_folds=2).notes
+    assert any("1 judgements are there again with another rating" in note for note in notes)
+    assert any("1 judgements have no rating" in note for note in notes)
