@@ -66,7 +66,7 @@ class BestLinear(LinearRanker):
     losses : sequence of {"squared_hinge", "xe_ndcg"}
         RankSVM's, and that of `XENDCG`, which is of whole lists and has no weighting.
     Cs : sequence of float
-        To choose from, as `RankSVM` counts them. Unless given, 2^-10, 2^-8 ... 2^6 for losses that count once a query,
+        To choose from, as `RankSVM` counts them. Unless given, 2^-12, 2^-10 ... 2^6 for losses that count once a query,
         and for pairs those divided by the mean number of pairs of a query.
     cv : int
         Folds of whole queries that choose, where `fit` is given no `eval_set`.

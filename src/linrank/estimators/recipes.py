@@ -18,7 +18,7 @@ LOSSES = ("squared_hinge", "xe_ndcg")
 WEIGHTINGS = ("pairs", "queries", "ndcg")
 PENALTIES = ("l2", "l1")
 # Of a loss that counts once a query; one that counts once a pair has these divided by the pairs a query has.
-STRENGTHS = tuple(2.0**exponent for exponent in range(-10, 7, 2))
+STRENGTHS = tuple(2.0**exponent for exponent in range(-12, 7, 2))
 # Strengths so near to one another rank nearly alike: their mean says more of either than its own does.
 _NEAR = 4.5
 
