@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,8 +83,7 @@ class SteppedSum(WeightedSum):
         rises = np.sqrt(moves) * np.sqrt(moves).sum() / (steps * len(curves)) / sizes
         made = tuple(Steps.of(curve, rise, held) for curve, rise in zip(curves, rises.tolist(), strict=True))
         errors = (size * each.largest_error(curve) for size, each, curve in zip(sizes, made, curves, strict=True))
-        same = {field.name: getattr(ranking, field.name) for field in fields(WeightedSum)}
-        return cls(**same, steps=made, largest_error=float(sum(errors)))
+        return cls(**vars(ranking), steps=made, largest_error=float(sum(errors)))
 
     def said_of_steps(self) -> str:
         """How many steps there are, and what they do to scores."""
