@@ -41,6 +41,14 @@ def test_the_proximal_step_minimises_distance_plus_penalty(weights, step):
         assert total(shrunk) <= total(shrunk + 0.01 * rng.standard_normal(6)) + 1e-12
 
 
+def test_slopes_have_all_the_room_there_is_where_squares_are_penalised_too():
+    slopes = np.array([3.0, 4.0, 1.0, 0.0, 0.0, 0.0])
+    # Of the thresholds sqrt(2), 1 and sqrt(3) the first group's length of 5 leaves least.
+    assert GroupL1(GROUPS, 1.0).room(slopes) == pytest.approx(np.sqrt(2) / 5)
+    assert GroupL1(GROUPS, 1.0, ridge=0.5).room(slopes) == np.inf
+    assert GroupL1(GROUPS, 1.0, ridge=0.5).conjugate(slopes) == pytest.approx((5 - np.sqrt(2)) ** 2)
+
+
 @given(weights=VECTORS, slopes=VECTORS, ridge=st.sampled_from([0.0, 0.5]))
 def test_the_gap_is_never_negative_and_the_conjugate_never_below_what_it_bounds(weights, slopes, ridge):
     penalty = GroupL1(GROUPS, 0.7, ridge)
