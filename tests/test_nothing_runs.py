@@ -52,7 +52,6 @@ ATTRIBUTES = {
     "experiments/contenders.py",  # "fit" and "predict", in a loop
     "experiments/comparison.py",  # the fields of a dataclass
     "experiments/report/page.py",  # the fields of a dataclass
-    "exporting/steps.py",  # the fields of a dataclass
     "experiments/results.py",  # names of fields, in a loop
     "papers/reproduction.py",  # names of columns that the package prints
 }
