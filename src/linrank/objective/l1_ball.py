@@ -36,7 +36,7 @@ class L1Ball(WithoutSmoothPart):
         if float(np.sum(np.abs(weights))) < self.radius * (1.0 - 1e-12):
             return gradient
         used = weights != 0.0
-        held = max(0.0, float(np.mean(-gradient[used] * np.sign(weights[used])))) if used.any() else 0.0
+        held = max(0.0, float(np.mean(-gradient[used] * np.sign(weights[used]))))
         away = gradient + held * np.sign(weights)
         return np.where(used, away, np.sign(gradient) * np.maximum(np.abs(gradient) - held, 0.0))
 
