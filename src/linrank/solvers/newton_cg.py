@@ -110,10 +110,20 @@ class NewtonCG(Solver):
         # A certificate wants the gradient itself short: nothing is gained by steps that are less exact.
         loosens = known.sample is None and not self.certified
         left, forcing = None, _LOOSE_FORCING if loosens else self.forcing
+        # Whether the Hessian is this point's own, and whether the last step was one more by that of a point at the end.
+        is_own, is_refined = True, False
         for _ in range(self.max_iterations):
             newton = self._newton_step(point, known, journal, trust, forcing, left)
             stop = journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
             if self._gap(point, newton) <= self.tolerance * point.value:
+                if known.is_exact and not (is_own or is_refined) and not stop:
+                    # What another point's makes of this one is only about right.
+                    known, trust, is_own = _Known.at(point, known.sample, known.doubt), np.inf, True
+                    newton = self._newton_step(point, known, journal)
+                    nearer, nearer_step = advance(point, newton.direction)
+                    if nearer_step > 0.0:
+                        point, step, is_own, is_refined = nearer, nearer_step, False, True
+                        continue
                 farther = self._second_opinion(point, newton)
                 if farther is not None:
                     (point, step), left = farther, None
@@ -130,9 +140,9 @@ class NewtonCG(Solver):
                 # Were no pairs to come in or go out, the rest of the step would be the next one.
                 left = (1.0 - step) * newton.direction if step < 1.0 else None
                 forcing = self._forcing_after(norm, point)
-            trust = newton.trust
+            trust, is_own, is_refined = newton.trust, False, False
             if known.is_cheap or newton.products > most_products:
-                known, trust = _Known.at(point, known.sample, known.doubt), np.inf
+                known, trust, is_own = _Known.at(point, known.sample, known.doubt), np.inf, True
         newton = self._newton_step(point, known, journal)
         journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
@@ -267,13 +277,19 @@ class _Known:
     """Of a diagonal, which knows nothing of how features go together."""
 
     @property
+    def is_exact(self) -> bool:
+        """Whether at a point of its own it is the Hessian itself, and costs next to nothing."""
+        if self.sample is None or self.hessian is None or self.sample.scale != 1.0:
+            return False
+        multiplications = self.sample.n_documents * self.hessian.matrix.size
+        return multiplications <= _FREE_MULTIPLICATIONS
+
+    @property
     def is_cheap(self) -> bool:
-        """Whether it is worth having at every point: a diagonal, and what is exact there and costs next to nothing."""
-        if self.sample is None or self.hessian is None:
+        """Whether it is worth having at every point: a diagonal, and the Hessian itself of few features."""
+        if self.hessian is None:
             return True
-        n_features = len(self.hessian.matrix)
-        is_free = self.sample.n_documents * n_features * n_features <= _FREE_MULTIPLICATIONS
-        return self.sample.scale == 1.0 and is_free and n_features <= _FEW_FEATURES
+        return self.is_exact and len(self.hessian.matrix) <= _FEW_FEATURES
 
     @classmethod
     def at(cls, point: EvaluatedPoint, sample: Sample | None, doubt: Doubt | None = None) -> _Known:
