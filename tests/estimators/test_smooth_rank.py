@@ -79,7 +79,8 @@ def test_it_ends_above_its_start_with_the_same_bits_for_any_number_of_threads():
 
 
 def test_with_little_weight_it_stays_at_its_start_and_with_an_eval_set_it_keeps_the_best():
-    start = RankSVM(C=1e-9, weighting="queries").fit(DATA)
+    with pytest.warns(UserWarning, match="every weight is zero"):
+        start = RankSVM(C=1e-9, weighting="queries").fit(DATA)
     np.testing.assert_allclose(SmoothRank(C=1e-9).fit(DATA).coef_, start.coef_, atol=1e-6)
     held_out, _ = make_ranking(30, 12, 5, noise=1.0, skew=False, random_state=9)
     watched = SmoothRank(C=10.0).fit(DATA, eval_set=held_out)

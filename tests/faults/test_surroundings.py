@@ -53,7 +53,9 @@ def made(tmp_path_factory):
     save_dataset(data, folder / "data.linrank")
     documents = [(query, document) for query in range(6) for document in range(40)]
     (folder / "qrels").write_text("".join(f"q{q} 0 d{d} {d % 3}\n" for q, d in documents))
-    (folder / "a.run").write_text("".join(f"q{q} Q0 d{d} 1 {(d * 7 + q) % 40} a\n" for q, d in documents))
+    for leg, factor in (("a", 7), ("b", 11)):
+        hits = "".join(f"q{q} Q0 d{d} 1 {(d * factor + q) % 40} {leg}\n" for q, d in documents)
+        (folder / f"{leg}.run").write_text(hits)
     assert linrank("train", "data.txt", "m.json", "--quiet", cwd=folder)[0] == 0
     return folder
 
@@ -66,7 +68,7 @@ WRITING = {
     "t.json": "tune {made}/data.txt t.json --range 0.1,1 --cv 3",
     "scores": "predict {made}/m.json {made}/data.txt scores",
     "best.json": "train {made}/data.txt best.json --quiet --best --set cv=2",
-    "f.json": "fuse {made}/qrels {made}/a.run --out f.json --page f.html --method pairwise --cv 2 --resamples 2",
+    "f.json": "fuse {made}/qrels {made}/a.run {made}/b.run --out f.json --page f.html --cv 2 --resamples 2",
     "x.json": "export {made}/m.json --to solr --set store=s --out x.json --data {made}/data.txt",
 }
 

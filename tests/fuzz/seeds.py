@@ -155,8 +155,8 @@ def hits_in_parquet() -> list[bytes]:
     from pyarrow import parquet
 
     made = []
-    for ids in (["q1", "q1", None], [1, 2, 2]):
-        table = {"query": ids, "document": ["a", "b", "a"], "leg": ["x", "y", "x"], "score": [2.5, -1e-3, None]}
+    for ids in (["q1", "q1", "q2"], [1, 2, 2]):
+        table = {"query": ids, "document": ["a", "b", "a"], "leg": ["x", "y", "x"], "score": [2.5, -1e-3, 7.0]}
         held = io.BytesIO()
         parquet.write_table(pa.table(table), held, compression="none", store_schema=False)
         made.append(held.getvalue())
