@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# xdist's workers each hold a copy of numpy and numba: two are enough, and the same everywhere.
+# xdist's workers each hold a copy of numpy and numba: two are enough, and the same everywhere. tests/conftest.py says
+# which files begin first.
 JOBS ?= 2
+IN_JOBS := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # How long `make fuzz` attacks each reader.
 SECONDS_A_READER ?= 90
 
@@ -18,7 +20,7 @@ demo: $(VENV)/.installed  ## rankers trained and compared on sample data, with a
 	$(BIN)/linrank demo --out demo
 
 test: $(VENV)/.dev $(VENV)/.browser  ## all tests, the report's in Chromium where it can be installed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest $(IN_JOBS)
 
 test-engines: $(VENV)/.engines  ## exports in the real engines, which are fetched into .cache: some 290 MB the first time
 	$(BIN)/python -m pytest -p engines.results tests/engines tests/exporting tests/estimators/test_pyterrier.py $(WRITE)
@@ -28,7 +30,7 @@ fuzz: $(VENV)/.fuzz  ## a million hostile inputs and more, guided by coverage, o
 
 # Kernels as they are compiled for the tests alone: in a cache of their own, which takes minutes to fill.
 test-bounds: $(VENV)/.dev  ## all tests with numba's own checks of every index; half an hour the first time
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds-checked $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.cache/bounds-checked $(BIN)/python -m pytest $(IN_JOBS) $(TESTS)
 
 test-faults: $(VENV)/.dev  ## kill commands at some 200 random moments; takes a quarter of an hour
 	PYTHONPATH=tests $(BIN)/python -W ignore tests/faults/kills.py --kills 200
@@ -47,7 +49,7 @@ coverage: $(VENV)/.dev  ## lines and branches that tests reach; an error below 9
 	mkdir -p .cache/coverage
 	$(BIN)/python -m coverage erase
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest -q -m kernels
-	$(BIN)/python -m coverage run -m pytest -q -n $(JOBS) --dist loadfile --ignore tests/test_compiled.py $(TESTS)
+	$(BIN)/python -m coverage run -m pytest -q $(IN_JOBS) --ignore tests/test_compiled.py $(TESTS)
 	$(BIN)/python -m coverage combine -q
 	$(BIN)/python -m coverage report --fail-under 95
 

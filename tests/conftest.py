@@ -1,6 +1,7 @@
 import os
 import signal
 import warnings
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,6 +53,15 @@ def letor(request) -> Letor:
     return request.getfixturevalue(f"{request.param}_letor")
 
 
+# Files of few tests that take long: what compiles all kernels first of all, since others then find them compiled.
+SLOW = ("test_compiled.py", "test_docs.py", "test_cli.py", "test_layouts.py", "test_kills.py", "test_first_second.py")
+
+
 def pytest_collection_modifyitems(items):
-    """The files that take longest begin first: else one process works on them alone at the end."""
-    items.sort(key=lambda item: item.path.name not in ("test_compiled.py", "test_docs.py"))
+    """The files that take longest begin first: else one process works on them alone at the end.
+
+    (xdist would take those with the most tests first, and has to be told not to: --no-loadscope-reorder.)
+    """
+    n_tests = Counter(item.path for item in items)
+    slow = {name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: (slow.get(item.path.name, len(SLOW)), -n_tests[item.path], str(item.path)))
