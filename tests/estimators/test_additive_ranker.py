@@ -236,6 +236,8 @@ def test_one_query_has_lines_and_says_so():
         ({"monotone": "up"}, "monotone='up'; use '\\+' or '-', or"),
         ({"monotone": {"1": 1}}, "use '\\+' or '-', or"),
         ({"monotone": '{"1": '}, 'is no JSON: .* Use {"feature"'),
+        ({"monotone": '{"1": "+", "1": "-"}'}, "is no JSON: "),
+        ({"monotone": np.array(["+", "-"])}, "use '\\+' or '-', or"),
         ({"monotone": (0.0, 1.0)}, "use '\\+' or '-', or"),
         ({"monotone": {"z": "+"}}, "monotone: there is no feature 'z'"),
     ],

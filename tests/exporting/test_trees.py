@@ -110,6 +110,13 @@ def test_a_feature_of_few_values_is_right_at_each(target):
     assert scores.tolist() == [0.0, 0.0, 1.0, -2.0, 6.0, 6.0]
 
 
+def test_neighbours_of_float32_are_right_at_each():
+    knots = [16777216.0, 16777218.0, 16777220.0]
+    shapes = FeatureShapes.of("additive", [(knots, [0.0, 1.0, 3.0])])
+    made = export(LinearModel(np.array([1.0]), ("bytes",), shapes), "opensearch-trees", steps=3)
+    assert made.engine.arithmetic.scores(made.ranking, np.array(knots)[:, None]).tolist() == [0.0, 1.0, 3.0]
+
+
 @EVERY
 def test_what_every_target_owes(target):
     made = export(a_model("additive"), target)
@@ -133,8 +140,8 @@ def test_what_is_no_curve_is_refused(target):
         export(RankSVM().fit(DATA), target)
     with pytest.raises(LinrankError, match=r"logarithms would need more and more\. Train with --transform rank-gauss"):
         export(a_model("signed-log"), target)
-    for steps in (0, 10**9):
-        with pytest.raises(LinrankError, match=f"steps={steps}; use from 1 to 65,536"):
+    for steps in (0, 10**9, 2.5, True, "8"):
+        with pytest.raises(LinrankError, match=f"steps={steps!r}; use a whole number from 1 to 65,536"):
             export(MODEL, target, steps=steps)
     flat = FeatureShapes.of("additive", [([0.0, 1.0], [2.0, 2.0])] * 4)
     with pytest.raises(LinrankError, match="every curve of the model is flat"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Iterator, Mapping
@@ -34,6 +33,7 @@ from linrank.objective.group_l1 import GroupL1
 from linrank.objective.penalties import L2, Bounds, Penalty
 from linrank.objective.placement import PlacedData
 from linrank.solvers.solution import Solution
+from linrank.strict_json import strict_json
 from linrank.wanted_weights import bounds_by_name
 
 # What is chosen among, the most flexible first; the last is the straight line.
@@ -104,9 +104,9 @@ class AdditiveRanker(RankSVM):
         More than 0 adds `group_l1 * sum over features of sqrt(number of its columns) * sqrt(slope^2 + smoothing *
         bending)`, by which whole features leave.
     monotone : text or dict
-        Which way curves go: "+" for all to rise and "-" to fall, or {feature: "+" or "-"} by name or number, which
-        may be JSON. Such a curve is smoothed by the sum over segments of (slope - least slope)^2 * length in the
-        place of its bending.
+        Which way curves go: "+" for all to rise and "-" to fall, or {feature: "+" or "-"} by name or number, or
+        the same as JSON, by name. Such a curve is smoothed by the sum over segments of (slope - least slope)^2 *
+        length in the place of its bending.
     cv : int
         Folds of whole queries, where there is no `eval_set`.
     one_se : bool
@@ -234,7 +234,7 @@ class AdditiveRanker(RankSVM):
             return np.zeros(self.n_features_in_)
         ways = _from_text(self.monotone)
         for way in ways.values() if isinstance(ways, Mapping) else [ways]:
-            if way not in ("+", "-"):
+            if not (isinstance(way, str) and way in ("+", "-")):
                 raise LinrankError(f"monotone={self.monotone!r}; use '+' or '-', or {{feature: '+' or '-'}}.")
         try:
             bounds = bounds_by_name(ways, self._names)
@@ -320,7 +320,7 @@ def _from_text(monotone: Any) -> Any:
     if not (isinstance(monotone, str) and monotone.startswith("{")):
         return monotone
     try:
-        return json.loads(monotone)
+        return strict_json(monotone)
     except ValueError as error:
         raise LinrankError(f'monotone={monotone!r} is no JSON: {error}. Use {{"feature": "+"}}.') from None
 

@@ -30,13 +30,17 @@ class Steps:
     def of(cls, curve: Piecewise, rise: float, held: Held) -> Steps:
         """Each segment in as few equal steps as rise by `rise` at most, halfway between them: right at every knot."""
         exact = curve.rounded()
-        at, values = [np.empty(0)], [np.empty(0)]
+        at, values = [np.empty(0, dtype=np.float32)], [np.empty(0)]
         for k, change in enumerate(np.diff(exact.values).tolist()):
             n_steps = int(np.ceil(abs(change) / rise * (1.0 - 1e-12))) if change else 0
             number = np.arange(n_steps)
-            at.append(exact.knots[k] + (number + 0.5) / max(1, n_steps) * (exact.knots[k + 1] - exact.knots[k]))
+            between = exact.knots[k] + (number + 0.5) / max(1, n_steps) * (exact.knots[k + 1] - exact.knots[k])
+            # What is rounded onto the knot itself would have it on the wrong side.
+            at.append(
+                np.maximum(between.astype(np.float32), np.nextafter(np.float32(exact.knots[k]), np.float32(np.inf)))
+            )
             values.append(exact.values[k] + (number + 1) / max(1, n_steps) * change)
-        thresholds = held(np.concatenate(at).astype(np.float32))
+        thresholds = held(np.concatenate(at))
         # Where several are one for the engine, what comes after the last of them holds.
         kept = np.append(np.diff(thresholds) > 0, True)[: len(thresholds)]
         after = np.concatenate(values)[kept]
@@ -67,14 +71,14 @@ class SteppedSum(WeightedSum):
     largest_error: float = 0.0
 
     @classmethod
-    def with_steps(cls, ranking: WeightedSum, steps: int, held: Held) -> SteppedSum:
+    def with_steps(cls, ranking: WeightedSum, steps: Any, held: Held) -> SteppedSum:
         """About `steps` a feature, at least one a segment, and most where a curve times its weight moves scores most.
 
         Where feature j moves scores by v_j from its least value to its largest, in all, its steps are of size
         proportional to sqrt(v_j): of all that are so many together, these have the least sum of largest errors.
         """
-        if not 1 <= steps <= _MOST_STEPS:
-            raise LinrankError(f"steps={steps}; use from 1 to {_MOST_STEPS:,}.")
+        if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= _MOST_STEPS:
+            raise LinrankError(f"steps={steps!r}; use a whole number from 1 to {_MOST_STEPS:,}.")
         curves = [curve for curve in ranking.curves if isinstance(curve, Piecewise)]
         sizes = np.abs(ranking.weights)
         moves = sizes * [np.abs(np.diff(curve.values)).sum() for curve in curves]
