@@ -11,8 +11,12 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling, scaled
 from linrank.dataset.transform_choice import choose_transform
 from linrank.estimators import recipe_search
+from linrank.estimators.rank_svm_cv import solutions_along
 from linrank.estimators.recipes import chosen_among, near_means
+from linrank.executors.local import Threads
 from linrank.measures import NDCG
+from linrank.solvers import regularization_path
+from linrank.solvers.solution import Journal
 
 CS = [0.001, 0.03, 1.0]
 
@@ -102,12 +106,23 @@ def test_transforms_are_fitted_once_a_fold_for_all_recipes_that_have_them(skewed
     assert fitted.count("rank-gauss") == 3 + (best.recipe_.transform == "rank-gauss")
 
 
-def test_a_path_ends_where_the_measure_has_fallen_beyond_doubt_and_not_before():
-    falling = [np.full(20, value) + 0.01 * np.arange(20) % 0.03 for value in (0.5, 0.6, 0.5, 0.4, 0.3, 0.2)]
-    ended = [len(falling[:n]) for n in range(1, 7) if recipe_search._has_fallen(falling[:n])]
-    assert ended == [5, 6]
-    noise = np.random.default_rng(0).normal(size=(30, 20))
-    assert not recipe_search._has_fallen(list(noise[:4] - 0.01 * np.arange(4)[:, None]))
+@pytest.mark.parametrize("seed", range(4))
+def test_no_fold_of_a_few_noisy_queries_cuts_the_path_of_C(seed):
+    noisy, _ = make_ranking(25, 10, 5, noise=2.0, random_state=seed)
+    best = BestLinear(["standard"], ["queries"], ["l2"], losses=["squared_hinge"]).fit(noisy)
+    for tried in best.tried_:
+        assert len(tried.Cs) == 10
+        assert tried.measures.shape == (10, 25)
+
+
+def test_nor_do_the_few_queries_of_an_eval_set():
+    noisy, _ = make_ranking(25, 10, 5, noise=2.0, random_state=0)
+    reached = set()
+    for seed in range(6):
+        vali, _ = make_ranking(4, 10, 5, noise=2.0, random_state=seed + 100)
+        best = BestLinear(["standard"], ["pairs"], ["l2"], losses=["squared_hinge"]).fit(noisy, eval_set=vali)
+        reached.add(best.tried_[0].measures.shape)
+    assert reached == {(10, 4)}
 
 
 def test_values_of_C_that_are_near_speak_for_one_another():
@@ -179,6 +194,50 @@ def test_a_recipe_that_time_cuts_short_is_left_out_whole(skewed_data, monkeypatc
     assert n_queries == {skewed_data.n_queries}
     assert 1 <= len(best.tried_) < 3
     assert any("signed-log, pairs, l2" in remark for remark in best.remarks_)
+
+
+def test_each_training_is_limited_by_the_time_that_is_left_for_all(skewed_data, monkeypatch):
+    """Every training takes a second, and is to end when the search does."""
+    now, ends = [0.0], []
+
+    class Slow(Journal):
+        def __init__(self, *watch, max_seconds=np.inf):
+            ends.append(now[0] + max_seconds)
+            super().__init__(*watch, max_seconds=max_seconds)
+            now[0] += 1.0
+
+    monkeypatch.setattr(recipe_search.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(regularization_path, "Journal", Slow)
+    best = few(transforms=["rank-gauss"], weightings=["pairs", "queries"], max_seconds=1000.0).fit(skewed_data)
+    assert len(best.tried_) == 3
+    assert ends == [np.inf] * 9 + [1000.0] * 18
+
+
+@pytest.mark.parametrize("settings", [{}, {"weighting": "queries"}, {"weighting": "ndcg"}, {"penalty": "l1"}], ids=str)
+def test_a_training_on_a_path_ends_with_the_time_that_is_left(skewed_data, settings):
+    left = [np.inf]
+    with Threads(1) as executor:
+        data = scaled(skewed_data, recipe_search.fitted("rank-gauss", skewed_data))
+        ranker = RankSVM(**settings)
+        ranker.n_features_in_ = data.n_features
+        solutions = solutions_along(ranker, data, np.array([0.01, 1.0]), executor, seconds_left=lambda: left[0])
+        assert next(solutions).converged
+        left[0] = 0.0
+        after = list(solutions)
+    assert all(one.message.startswith("out of time") and one.iterations <= 1 for one in after)
+    assert len(after) == (0 if settings == {"weighting": "ndcg"} else 1)
+
+
+def test_after_its_time_no_transform_is_fitted_but_that_of_plain_ranksvm(plain_data, monkeypatch):
+    fitted = []
+
+    def noting(transform, dataset, fit=recipe_search.fitted):
+        fitted.append(transform)
+        return fit(transform, dataset)
+
+    monkeypatch.setattr(recipe_search, "fitted", noting)
+    few(max_seconds=1e-9, penalties=["l2", "l1"]).fit(plain_data)
+    assert fitted == ["standard"] * 3
 
 
 def test_strengths_go_by_the_pairs_that_a_query_has(plain_data):

@@ -20,7 +20,7 @@ from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import LinearRanker
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.rank_svm_cv import RankSVMCV
-from linrank.estimators.recipe_search import Parts, Path, RecipeSearch, fitted
+from linrank.estimators.recipe_search import Part, Path, RecipeSearch, fitted
 from linrank.estimators.recipes import (
     LOSSES,
     PENALTIES,
@@ -151,9 +151,9 @@ class BestLinear(LinearRanker):
         settings: dict[str, Any] = {"loss": recipe.loss, "weighting": recipe.weighting, "penalty": recipe.penalty}
         return RankSVM(C, n_threads=self.n_threads, **settings, **limits)
 
-    def _unfitted(self, recipe: Recipe, seconds: float) -> RankSVM:
+    def _unfitted(self, recipe: Recipe) -> RankSVM:
         """The one that chooses."""
-        ranker = self._ranker(recipe, tol=_TOLERANCE, max_seconds=seconds)
+        ranker = self._ranker(recipe, tol=_TOLERANCE)
         ranker.n_features_in_ = self.n_features_in_
         return ranker
 
@@ -180,7 +180,8 @@ class BestLinear(LinearRanker):
                 with warnings.catch_warnings():
                     # What the chosen one would warn of is said at the end.
                     warnings.simplefilter("ignore")
-                    found = search.paths(recipes, executor, to_the_end=recipes == [PLAIN])
+                    timed = replace(search, ends=np.inf) if recipes == [PLAIN] else search
+                    found = timed.paths(recipes, executor)
                 left_out += [recipe for recipe in recipes if recipe not in found]
                 for recipe, path in found.items():
                     n_trainings, n_unfinished = n_trainings + path.n_trainings, n_unfinished + path.n_unfinished
@@ -190,7 +191,7 @@ class BestLinear(LinearRanker):
         self.recipe_: Recipe = chosen.recipe
         self.C_ = float(chosen.Cs[place])
         self.expected_ = None if validation else self._expected(dataset)
-        edge = _edge(chosen, search.strengths(chosen.recipe))
+        edge = _edge(chosen)
         unfinished = unfinished_said(n_unfinished, n_trainings) if n_unfinished else None
         self.remarks_ = tuple(filter(None, [why, self._said_of(left_out), edge, unfinished]))
         self._train_chosen(dataset)
@@ -215,7 +216,7 @@ class BestLinear(LinearRanker):
         strengths = np.array(STRENGTHS)
         return lambda recipe: strengths / unit if recipe.counts_pairs else strengths
 
-    def _parts(self, dataset: RankingDataset, validation: list[RankingDataset]) -> Parts:
+    def _parts(self, dataset: RankingDataset, validation: list[RankingDataset]) -> list[Part]:
         """What is trained on and what is held out: nothing where there is one query only."""
         if validation:
             return [lambda: (dataset, validation[-1])]
@@ -254,7 +255,7 @@ class BestLinear(LinearRanker):
 
     def _told(self, recipe: Recipe, path: Path) -> None:
         """Keep what a recipe came to, beside plain RankSVM, and tell of it."""
-        Cs, measures, n_features = path.whole()
+        Cs, (measures, n_features) = path.Cs, path.whole()
         means = near_means(Cs, measures)
         means = means[:, ~np.isnan(means[0])]
         place = best_of(Cs, means)
@@ -311,8 +312,8 @@ class BestLinear(LinearRanker):
         return replace(model, parameters={**model.parameters, **self.choices_})
 
 
-def _edge(chosen: TriedRecipe, strengths: Vector) -> str | None:
-    """That a C was chosen at an end of those that there are, if it was."""
-    if len(strengths) == 1 or chosen.C not in (strengths[0], strengths[-1]):
+def _edge(chosen: TriedRecipe) -> str | None:
+    """That a C was chosen at an end of those tried, if it was."""
+    if len(chosen.Cs) == 1 or chosen.C not in (chosen.Cs[0], chosen.Cs[-1]):
         return None
-    return Edge("C", chosen.C, strengths[-1] == chosen.C).said()
+    return Edge("C", chosen.C, chosen.Cs[-1] == chosen.C).said()

@@ -29,8 +29,9 @@ from linrank.measures import Measure, parse_measure
 from linrank.model import LinearModel
 from linrank.objective.objective import RankingObjective
 from linrank.solvers.newton_cg import NewtonCG
-from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path
+from linrank.solvers.regularization_path import DEFAULT_CS, regularization_path, without_limit
 from linrank.solvers.solution import Solution
+from linrank.solvers.weighted_rounds import WeightedRounds
 
 _Choose: TypeAlias = Callable[[RankingDataset], Scaling | None]
 _ToCut: TypeAlias = tuple[RankingDataset, _Choose]
@@ -187,8 +188,9 @@ def solutions_along(
     Cs: Vector,
     executor: Threads,
     equal: Iterator[Solution] | None = None,
+    seconds_left: Callable[[], float] = without_limit,
 ) -> Iterator[Solution]:
-    """Those of a ranker for ascending values of C, each started from the last.
+    """Those of a ranker for ascending values of C, each started from the last, in the seconds that are left for it.
 
     With weighting="ndcg", rounds start from the solution with equal queries for the same C: from `equal`, if it is had.
     """
@@ -196,10 +198,10 @@ def solutions_along(
     found: Iterator[Solution]
     if ranker.weighting == "ndcg":
         rounds = ranker._rounds(objective)  # noqa: SLF001
-        equal = equal or solutions_along(with_equal_queries(ranker), dataset, Cs, executor)
-        found = (rounds.minimize(objective.with_C(C), begun=one) for C, one in zip(Cs.tolist(), equal, strict=False))
+        equal = equal or solutions_along(with_equal_queries(ranker), dataset, Cs, executor, None, seconds_left)
+        found = _rounds_from(equal, rounds, objective, Cs, seconds_left)
     else:
-        found = _each_from_the_last(ranker._solver(objective), objective, Cs)  # noqa: SLF001
+        found = _each_from_the_last(ranker._solver(objective), objective, Cs, seconds_left)  # noqa: SLF001
     for solution in found:
         if solution.interrupted:
             raise KeyboardInterrupt
@@ -213,16 +215,36 @@ def with_equal_queries(ranker: RankSVM) -> RankSVM:
     return equal
 
 
-def _each_from_the_last(solver: Any, objective: RankingObjective, Cs: Vector) -> Iterator[Solution]:
+def _each_from_the_last(
+    solver: Any, objective: RankingObjective, Cs: Vector, seconds_left: Callable[[], float]
+) -> Iterator[Solution]:
     if isinstance(solver, NewtonCG):
-        for step in regularization_path(objective, Cs.tolist(), solver=solver):
+        for step in regularization_path(objective, Cs.tolist(), solver=solver, seconds_left=seconds_left):
             yield step.solution
         return
     weights = None
     for C in Cs.tolist():
-        solution = solver.minimize(objective.with_C(C), weights)
+        solution = _limited(solver, seconds_left).minimize(objective.with_C(C), weights)
         weights = solution.weights
         yield solution
+
+
+def _rounds_from(
+    equal: Iterator[Solution],
+    rounds: WeightedRounds,
+    objective: RankingObjective,
+    Cs: Vector,
+    seconds_left: Callable[[], float],
+) -> Iterator[Solution]:
+    for C, begun in zip(Cs.tolist(), equal, strict=False):
+        limited = replace(rounds, solver=_limited(rounds.solver, seconds_left))
+        if limited.solver.max_seconds == 0.0:
+            return
+        yield limited.minimize(objective.with_C(C), begun=begun)
+
+
+def _limited(solver: Any, seconds_left: Callable[[], float]) -> Any:
+    return replace(solver, max_seconds=min(solver.max_seconds, seconds_left()))
 
 
 def _edges(Cs: Vector, chosen: Choice) -> list[Edge]:

@@ -25,11 +25,9 @@ from linrank.executors.local import Threads
 from linrank.measures import Measure
 from linrank.solvers.solution import Solution
 
-Parts = Sequence[Callable[[], tuple[RankingDataset, RankingDataset]]]
+Part = Callable[[], tuple[RankingDataset, RankingDataset]]
 """What is trained on and what is held out, made when it is asked for."""
 
-# A path ends with so many values of C, one after the other, that are worse than the best beyond a standard error.
-_FALLEN = 3
 _ROWS_AT_A_TIME = 65_536
 
 
@@ -44,12 +42,10 @@ class Path:
     n_unfinished: int = 0
     seconds: float = 0.0
 
-    def whole(self) -> tuple[Vector, NDArray[np.float64], Vector]:
-        """The values of C that every part came to, the measures of all queries, and the features used."""
-        n_reached = min((len(part) for part in self.measures), default=len(self.Cs))
-        measures = [part[:n_reached] for part in self.measures] or [np.empty((n_reached, 0))]
-        n_features = np.mean([part[:n_reached] for part in self.n_features] or [np.zeros(n_reached)], axis=0)
-        return self.Cs[:n_reached], np.concatenate(measures, axis=1), n_features
+    def whole(self) -> tuple[NDArray[np.float64], Vector]:
+        """For each C the measures of all queries, and the features used in the mean over the parts."""
+        measures = self.measures or [np.empty((len(self.Cs), 0))]
+        return np.concatenate(measures, axis=1), np.mean(self.n_features or [np.zeros(len(self.Cs))], axis=0)
 
 
 @dataclass
@@ -59,21 +55,20 @@ class _Seen:
     train: RankingDataset
     held_out: RankingDataset
     executor: Threads
+    seconds_left: Callable[[], float]
     _with_equal: Iterator[Solution] | None = None
-
-    @classmethod
-    def of(cls, train: RankingDataset, held_out: RankingDataset, transform: str, executor: Threads) -> _Seen:
-        chosen = fitted(transform, train)
-        return cls(scaled(train, chosen), scaled(held_out, chosen), executor)
 
     def solutions(self, ranker: RankSVM, Cs: Vector) -> Iterator[Solution]:
         """Of each C; those with equal queries, from which rounds for NDCG begin too, are computed once."""
         if ranker.weighting == "pairs" or ranker.penalty != "l2":
-            return solutions_along(ranker, self.train, Cs, self.executor)
+            return self._along(ranker, Cs)
         if self._with_equal is None:
-            self._with_equal = solutions_along(with_equal_queries(ranker), self.train, Cs, self.executor)
+            self._with_equal = self._along(with_equal_queries(ranker), Cs)
         equal, self._with_equal = itertools.tee(self._with_equal)
-        return equal if ranker.weighting == "queries" else solutions_along(ranker, self.train, Cs, self.executor, equal)
+        return equal if ranker.weighting == "queries" else self._along(ranker, Cs, equal)
+
+    def _along(self, ranker: RankSVM, Cs: Vector, equal: Iterator[Solution] | None = None) -> Iterator[Solution]:
+        return solutions_along(ranker, self.train, Cs, self.executor, equal, self.seconds_left)
 
 
 @dataclass
@@ -82,14 +77,14 @@ class RecipeSearch:
 
     Attributes
     ----------
-    make : the ranker of a recipe, for features that went through its transform, with some seconds at most
+    make : the ranker of a recipe, for features that went through its transform
     strengths : the values of C of a recipe, ascending
-    ends : when no further training is begun, by `time.perf_counter`
+    ends : when every training ends, by `time.perf_counter`
     """
 
-    make: Callable[[Recipe, float], RankSVM]
+    make: Callable[[Recipe], RankSVM]
     strengths: Callable[[Recipe], Vector]
-    parts: Parts
+    parts: Sequence[Part]
     measure: Measure
     ends: float = np.inf
 
@@ -97,27 +92,33 @@ class RecipeSearch:
     def seconds_left(self) -> float:
         return max(0.0, self.ends - time.perf_counter())
 
-    def paths(self, recipes: Sequence[Recipe], executor: Threads, *, to_the_end: bool = False) -> dict[Recipe, Path]:
+    def paths(self, recipes: Sequence[Recipe], executor: Threads) -> dict[Recipe, Path]:
         """Those of recipes with one transform, which each part fits and applies once; without those out of time."""
         found = {recipe: Path(self.strengths(recipe)) for recipe in recipes}
         for number, part in enumerate(self.parts):
+            if self.seconds_left == 0.0:
+                return {}
             if not found:
                 break
-            seen = _Seen.of(*part(), recipes[0].transform, executor)
+            seen = self._seen(part, recipes[0].transform, executor)
             for recipe, path in list(found.items()):
-                started = time.perf_counter()
-                ranker = self.make(recipe, np.inf if to_the_end else self.seconds_left)
-                self._measure(path, seen.solutions(ranker, path.Cs), seen.held_out, to_the_end)
-                path.seconds += time.perf_counter() - started
-                if self.seconds_left == 0.0 and not to_the_end:
+                if self.seconds_left > 0.0:
+                    self._measure(path, seen.solutions(self.make(recipe), path.Cs), seen.held_out)
+                if self.seconds_left == 0.0:
                     # Where its last training ended was a matter of time.
                     del found[recipe]
-            if number == 0 and not to_the_end:
+            if number == 0:
                 self._leave_out(found, len(self.parts) - 1)
         return found
 
-    def _measure(self, path: Path, solutions: Iterator[Solution], held_out: RankingDataset, to_the_end: bool) -> None:
-        """Measure the solutions of a part one after the other, until the measure has fallen."""
+    def _seen(self, part: Part, transform: str, executor: Threads) -> _Seen:
+        train, held_out = part()
+        chosen = fitted(transform, train)
+        return _Seen(scaled(train, chosen), scaled(held_out, chosen), executor, lambda: self.seconds_left)
+
+    def _measure(self, path: Path, solutions: Iterator[Solution], held_out: RankingDataset) -> None:
+        """Measure the solutions of a part one after the other."""
+        started = time.perf_counter()
         measures: list[Vector] = []
         n_features = []
         for solution in solutions:
@@ -125,10 +126,11 @@ class RecipeSearch:
             n_features.append(float(np.count_nonzero(solution.weights)))
             path.n_trainings += 1
             path.n_unfinished += not solution.converged
-            if _has_fallen(measures) or (self.seconds_left == 0.0 and not to_the_end):
+            if self.seconds_left == 0.0:
                 break
         path.measures.append(np.array(measures))
         path.n_features.append(np.array(n_features))
+        path.seconds += time.perf_counter() - started
 
     def _leave_out(self, found: dict[Recipe, Path], n_parts: int) -> None:
         """Go on with the first of the recipes, as many as are likely to end in time, by what the first part took."""
@@ -137,19 +139,6 @@ class RecipeSearch:
             needed += n_parts * path.seconds
             if needed > self.seconds_left:
                 del found[recipe]
-
-
-def _has_fallen(measures: Sequence[Vector]) -> bool:
-    """Whether the last values are all worse than the best beyond one standard error of the differences."""
-    if len(measures) <= _FALLEN:
-        return False
-    values = np.array(measures)
-    values = values[:, ~np.isnan(values[0])]
-    if values.shape[1] < 2:
-        return False
-    behind = values[np.argmax(values.mean(axis=1))] - values[-_FALLEN:]
-    errors = behind.std(axis=1, ddof=1) / np.sqrt(behind.shape[1])
-    return bool((behind.mean(axis=1) > errors).all())
 
 
 def fitted(transform: str, dataset: RankingDataset) -> Scaling | None:

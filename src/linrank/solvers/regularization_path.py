@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.newton_cg import NewtonCG
@@ -21,19 +23,29 @@ class PathStep:
     solution: Solution
 
 
+def without_limit() -> float:
+    """The seconds that are left where nobody counts them."""
+    return np.inf
+
+
 def regularization_path(
-    objective: RankingObjective, Cs: Sequence[float] = DEFAULT_CS, *, solver: NewtonCG | None = None
+    objective: RankingObjective,
+    Cs: Sequence[float] = DEFAULT_CS,
+    *,
+    solver: NewtonCG | None = None,
+    seconds_left: Callable[[], float] = without_limit,
 ) -> Iterator[PathStep]:
     """Yield the solution of w.w / 2 + C x loss for each C in ascending order.
 
     A point of one C is a point of the next at no cost, since only the weight of the loss changes: where the solution
-    hardly moves, a C costs the one Hessian product that shows it.
+    hardly moves, a C costs the one Hessian product that shows it. `seconds_left` is asked before each.
     """
     solver = solver or NewtonCG()
     point: EvaluatedPoint | None = None
     for C in sorted(Cs):
+        journal = Journal(max_seconds=min(solver.max_seconds, seconds_left()))
         if point is None:
             first = objective.with_C(C)
-            point = first.at(solver.start_from_samples(first))
-        solution, point = solver.continue_from(point.with_C(C), Journal(max_seconds=solver.max_seconds))
+            point = first.at(solver.start_from_samples(first, journal))
+        solution, point = solver.continue_from(point.with_C(C), journal)
         yield PathStep(C, solution)
