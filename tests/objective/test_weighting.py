@@ -135,6 +135,33 @@ def test_the_round_that_validation_likes_best_is_kept():
     assert len(set(measures)) > 1
 
 
+@pytest.mark.parametrize("where", ["at the certificate", "between rounds"])
+def test_ctrl_c_at_the_certificate_or_between_rounds_leaves_the_round_that_is_kept(where, monkeypatch):
+    """One comes as the certificate of the last round begins, the other as the second round does."""
+    certified, rounds = [], []
+    whole = RankSVM(weighting="ndcg").fit(TRAIN)
+    first = RankSVM(weighting="queries").fit(TRAIN)
+
+    def interrupted(*_):
+        certified.append(1)
+        raise KeyboardInterrupt
+
+    def weighed(self, *given, weigh=PlacedData.weighed):
+        rounds.append(1)
+        if where == "between rounds" and len(rounds) == 2:
+            raise KeyboardInterrupt
+        return weigh(self, *given)
+
+    monkeypatch.setattr(NewtonCG, "certified_at", interrupted)
+    monkeypatch.setattr(PlacedData, "weighed", weighed)
+    ranker = RankSVM(weighting="ndcg")
+    with pytest.raises(KeyboardInterrupt):
+        ranker.fit(TRAIN)
+    np.testing.assert_array_equal(ranker.coef_, (whole if where == "at the certificate" else first).coef_)
+    assert (ranker.solution_.interrupted, ranker.solution_.message) == (True, "interrupted")
+    assert len(certified) == (where == "at the certificate")
+
+
 def test_threads_do_not_change_a_bit_and_equal_pairs_are_as_before():
     data, _ = make_ranking(300, (2, 40), 6, random_state=5)
     one, two = (RankSVM(weighting="ndcg", n_threads=n).fit(data) for n in (1, 2))

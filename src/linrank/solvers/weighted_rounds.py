@@ -55,19 +55,25 @@ class WeightedRounds:
             run.solve(_weighed(objective, self.first, objective.start(start).weights), start)
         else:
             run.take(begun)
-        measure = judge() if judge is not None else -np.inf
         try:
-            for _ in range(self.most_rounds):
-                if run.is_over or self._next(objective, run):
-                    break
-                if judge is not None and not run.is_over:
-                    before, measure = measure, judge()
-                    if measure <= before:
-                        return run.whole(run.rounds[-2])
+            self._go_on(objective, run, judge)
+            run.certify()
         except KeyboardInterrupt:
-            # Between two rounds, or before the first point of one: the last one is whole.
-            return replace(run.whole(run.rounds[-1]), message="interrupted", converged=False, interrupted=True)
-        return run.whole(run.rounds[-1])
+            # Between two rounds, before the first point of one, or at the certificate: the one that is kept is whole.
+            return replace(run.whole(), message="interrupted", converged=False, interrupted=True)
+        return run.whole()
+
+    def _go_on(self, objective: RankingObjective, run: _Run, judge: Callable[[], float] | None) -> None:
+        """Solve the rounds after the first, until one is no better than the one before."""
+        measure = judge() if judge is not None else -np.inf
+        for _ in range(self.most_rounds):
+            if run.is_over or self._next(objective, run):
+                return
+            if judge is not None and not run.is_over:
+                before, measure = measure, judge()
+                if measure <= before:
+                    run.kept -= 1
+                    return
 
     def _next(self, objective: RankingObjective, run: _Run) -> bool:
         """Solve the next round; return whether the weights have settled."""
@@ -92,6 +98,8 @@ class _Run:
         self._lines: list[Any] = []
         self._objectives: list[RankingObjective | None] = []
         self.rounds: list[Solution] = []
+        self.kept = -1
+        """The place of the round whose solution is the run's: the last, unless told."""
         self.is_over = False
         """Whether the watcher, the clock or Ctrl-C has ended it."""
 
@@ -121,15 +129,19 @@ class _Run:
         """Take a solution as that of a round; of an objective, unless it was certified before."""
         self.rounds.append(solution)
         self._objectives.append(objective)
+        self.kept = len(self.rounds) - 1
 
-    def whole(self, kept: Solution) -> Solution:
-        """The solution of a round, certified, with the history of all."""
-        which = next(number for number, one in enumerate(self.rounds, start=1) if one is kept)
-        rounds, objective = f"; round {which} of {len(self.rounds)}", self._objectives[which - 1]
+    def certify(self) -> None:
+        """Look for a nearer certificate of the round that is kept, unless it was interrupted."""
+        kept, objective = self.rounds[self.kept], self._objectives[self.kept]
         if isinstance(self._solver, NewtonCG) and objective is not None and not kept.interrupted:
             left = self._solver.max_seconds - (time.perf_counter() - self._started)
             journal = Journal(max_seconds=max(0.0, left))
-            kept = self._solver.certified_at(objective.at(kept.weights), kept, journal)
+            self.rounds[self.kept] = self._solver.certified_at(objective.at(kept.weights), kept, journal)
+
+    def whole(self) -> Solution:
+        """The solution of the round that is kept, with the history of all."""
+        kept, rounds = self.rounds[self.kept], f"; round {self.kept + 1} of {len(self.rounds)}"
         return replace(
             kept,
             message=kept.message if kept.interrupted else kept.message + rounds,
