@@ -68,7 +68,10 @@ def parser() -> ArgumentParser:
         "--patience", type=int, metavar="N", help="stop after N iterations without a better NDCG@10 on --validate"
     )
     made.add_argument(
-        "--max-seconds", type=float, metavar="S", help="stop training after this time, with what there is"
+        "--max-seconds",
+        type=float,
+        metavar="S",
+        help="stop training after this time, with what there is; --best tries no more then, and trains what it chose",
     )
     made.add_argument("--quiet", action="store_true", help="do not print a line an iteration, nor count rounds")
     made.add_argument("--json", action="store_true", help="print the summary as one JSON object")
