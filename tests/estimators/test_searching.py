@@ -81,6 +81,24 @@ class TestRankSVMCV:
         np.testing.assert_allclose(listed.measures_, model.measures_, atol=1e-9)
         assert (listed.C_, listed.remarks_) == (model.C_, model.remarks_)
 
+    @pytest.mark.parametrize("changed", ["transforms", "eval_set"])
+    def test_a_fit_that_was_interrupted_leaves_nothing_to_the_next(self, data, monkeypatch, changed):
+        other = make_ranking(30, 8, n_features=4, noise=3.0, random_state=5)[0]
+        settings = {} if changed == "transforms" else {"transforms": "rank-gauss"}
+        eval_set = None if changed == "transforms" else data
+        expected = RankSVMCV([0.01, 1.0], cv=3, **settings).fit(other, eval_set=eval_set)
+
+        def interrupted(self):
+            raise KeyboardInterrupt
+
+        model = RankSVMCV([0.01, 1.0], cv=3, transforms="rank-gauss")
+        with monkeypatch.context() as patched:
+            patched.setattr(RankSVMCV, "_compares_weights", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(data)
+        again = model.set_params(**{"transforms": None, **settings}).fit(other, eval_set=eval_set)
+        np.testing.assert_array_equal(again.measures_, expected.measures_)
+
     def test_trainings_that_stop_too_early_are_counted(self, data):
         with pytest.warns(match="not converged"):
             model = RankSVMCV(Cs=[1e9, 1e10], cv=3, max_iter=1).fit(data)

@@ -91,21 +91,28 @@ class RankSVMCV(RankSVM):
     def _prepared(
         self, dataset: RankingDataset, validation: list[RankingDataset]
     ) -> tuple[RankingDataset, list[RankingDataset]]:
+        given: _ToCut | None = self.__dict__.pop("_given_cut", None)
+        prepared = super()._prepared(dataset, validation)
+        self._to_cut: _ToCut = given or (dataset, self._of_fold)
+        return prepared
+
+    def _of_fold(self, train: RankingDataset) -> Scaling | None:
         # What is fitted on data that C is then measured on would flatter it: each fold has a transform of its own.
-        if not validation and self.transforms is not None:
-            self.cut(dataset, lambda train: choose_transform(self.transforms, self._scaling_after, train).scaling)
-        return super()._prepared(dataset, validation)
+        if self.transforms is None:
+            return None
+        return choose_transform(self.transforms, self._scaling_after, train).scaling
 
     def cut(self, dataset: RankingDataset, choose: _Choose) -> None:
         """Let the next `fit` cross-validate on these data, each fold with what is chosen for its training part.
 
         For who gives `fit` features that went through what was fitted to all of them.
         """
-        self._to_cut = dataset, choose
+        self._given_cut: _ToCut = dataset, choose
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
         self._n_trainings = self._n_unfinished = 0
-        to_cut: _ToCut = self.__dict__.pop("_to_cut", (dataset, lambda _: None))
+        cut: _ToCut = self.__dict__.pop("_to_cut")
+        to_cut = (dataset, self._of_fold) if validation else cut
         Cs = np.sort(self._grid())
         with self._executor() as executor:
             measures = self._measured(to_cut, validation, Cs, executor)
