@@ -278,6 +278,8 @@ def test_every_recipe_is_told_as_it_is_tried(plain_data):
         ({"weightings": "ndcg"}, "use a list"),
         ({"penalties": []}, "use a list"),
         ({"losses": ["hinge"]}, "losses"),
+        ({"transforms": ["standard", "standard"]}, "transforms=.* has 'standard' more than once"),
+        ({"losses": ("xe_ndcg", "squared_hinge", "xe_ndcg")}, "losses=.* has 'xe_ndcg' more than once"),
         ({"max_seconds": 0}, "max_seconds"),
         ({"Cs": [-1.0]}, "Cs"),
         ({"measure": "nonsense"}, "nonsense"),

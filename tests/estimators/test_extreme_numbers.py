@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
 import linrank
-from linrank import LinrankError, NDCGReduction, PairwiseRidgeCV, RankingDataset, RankSVMCV, make_ranking
+from linrank import BestLinear, LinrankError, NDCGReduction, PairwiseRidgeCV, RankingDataset, RankSVMCV, make_ranking
 from linrank.dataset.trainable import LARGEST_NUMBER, LARGEST_WEIGHT
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.rank_svm import RankSVM
@@ -126,6 +126,13 @@ def test_what_is_too_large_is_named(case, message, form):
 def test_features_so_small_that_no_weight_counts_are_said():
     with pytest.warns(UserWarning, match="every weight is zero: .* Scale the features"):
         assert not RankSVM().fit(X * 1e-15, Y, qid=QID).coef_.any()
+
+
+@pytest.mark.parametrize("ranker", [RankSVMCV([1e-30], cv=2), BestLinear(Cs=[1e-30], cv=2)], ids=lambda one: one.method)
+def test_so_is_a_C_so_small_that_no_weight_counts_where_it_is_chosen(ranker):
+    with pytest.warns(UserWarning, match="every weight is zero: .* weaken the penalty") as said:
+        assert not ranker.fit(X, Y, qid=QID).coef_.any()
+    assert [one.filename for one in said] == [__file__]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

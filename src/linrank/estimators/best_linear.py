@@ -18,6 +18,7 @@ from linrank.dataset.summary import count_pairs
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import LinearRanker
+from linrank.estimators.minimizing_ranker import NO_WEIGHTS
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.rank_svm_cv import RankSVMCV
 from linrank.estimators.recipe_search import Part, Path, RecipeSearch, fitted
@@ -140,6 +141,8 @@ class BestLinear(LinearRanker):
                 raise LinrankError(f"{name}={given!r}; use a list of {', '.join(map(repr, known))}.")
             for one in given:
                 check_choice(name, one, known)
+                if list(given).count(one) > 1:
+                    raise LinrankError(f"{name}={given!r} has {one!r} more than once; name each once.")
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, "it is a time.")
         parse_measure(self.measure)
@@ -198,10 +201,12 @@ class BestLinear(LinearRanker):
 
     def _train_chosen(self, dataset: RankingDataset) -> None:
         self.transform_ = fitted(self.recipe_.transform, dataset)
-        with warnings.catch_warnings():
-            # `_keep` says what there is to say.
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             ranker = self._ranker(self.recipe_, self.C_).fit(scaled(dataset, self.transform_))
+        # `_keep` says what else there is to say.
+        if NO_WEIGHTS in (str(one.message) for one in caught):
+            warnings.warn(NO_WEIGHTS, UserWarning, stacklevel=4)
         self._keep(ranker.solution_, unfinished="what it would come to is not known. Pass other Cs.")
 
     def _strengths(self, dataset: RankingDataset) -> Callable[[Recipe], Vector]:

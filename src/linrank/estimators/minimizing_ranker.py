@@ -161,8 +161,7 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         with self._executor() as executor:
             objective = self._objective(dataset, executor)
             solution = self._solve_watched(objective, start, watching)
-        if solution.converged and not solution.weights.any() and _slopes_away_from_zero(objective, solution):
-            warnings.warn(NO_WEIGHTS, UserWarning, stacklevel=3)
+        say_if_no_weights(objective, solution)
         if self.watches:
             self.eval_history_ = watching.values
         if self._keeps_best(watching) and watching.best_line is not None and watching.best_weights is not None:
@@ -195,6 +194,12 @@ class MinimizingRanker(LinearRanker, metaclass=ABCMeta):
         if self.tol is not None:
             limits["tolerance"] = self.tol
         return limits
+
+
+def say_if_no_weights(objective: Any, solution: Solution) -> None:
+    """Say, to who called `fit`, that no weight came of a training although some would be better than none."""
+    if solution.converged and not solution.weights.any() and _slopes_away_from_zero(objective, solution):
+        warnings.warn(NO_WEIGHTS, UserWarning, stacklevel=4)
 
 
 def _slopes_away_from_zero(objective: Any, solution: Solution) -> bool:

@@ -21,6 +21,7 @@ from linrank.dataset.transform_choice import choose_transform
 from linrank.errors import LinrankError
 from linrank.estimators.choosing import Choice, best_strength
 from linrank.estimators.declaring import fixed, with_settings
+from linrank.estimators.minimizing_ranker import say_if_no_weights
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.searching import Edge, Tried, beyond, edges_of, unfinished_said
 from linrank.estimators.watching import watcher
@@ -127,6 +128,7 @@ class RankSVMCV(RankSVM):
             self.remarks_ = self._remarks(Cs, chosen)
             objective = self._objective(dataset, executor).with_C(self.C_)
             solution = self._solve(objective, None, watcher(self.progress))
+        say_if_no_weights(objective, solution)
         self._finish(solution)
 
     def _grid(self) -> Vector:
