@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from fusing_cases import awkward, engine_of, made, problem_of
+from fusing_cases import RULES, awkward, engine_of, legs_for, made, problem_of
+from linrank import fuse
 from linrank.dataset.queries import Queries
 from linrank.fusing.fusers import ReciprocalRanks, WeightedLegs
+from linrank.fusing.fusion import deployed_as, fused_runs
 from linrank.measures import Judgements, evaluate, parse_measure
 
 MEASURES = [
@@ -81,3 +83,48 @@ def test_ranges_of_queries_and_threads_change_nothing(monkeypatch, engine):
         np.testing.assert_allclose(problem.spreads, at_once.spreads, rtol=1e-12)
         spreads.append(problem.spreads)
     np.testing.assert_array_equal(*spreads)
+
+
+def plain_ndcg(ranked, labels, cutoff=10):
+    """NDCG of a list of documents, by judgements; None where nothing is relevant."""
+
+    def dcg(values):
+        return sum((2.0**value - 1.0) / np.log2(place + 2.0) for place, value in enumerate(values[:cutoff]))
+
+    ideal = dcg(sorted(labels.values(), reverse=True))
+    return dcg([labels.get(document, 0.0) for document in ranked]) / ideal if ideal else None
+
+
+@pytest.mark.parametrize(("name", "normaliser"), RULES)
+@pytest.mark.parametrize("unjudged", ["irrelevant", "condensed"])
+def test_what_is_measured_is_what_is_deployed(name, normaliser, unjudged):
+    """A leg that weighs 0 is not searched: what it alone brings is in no list, and relevant documents are missed."""
+    engine, names = engine_of(name, normaliser), legs_for(name)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        runs, qrels = awkward(rng, names)
+        if name == "qdrant":
+            runs = {leg: {q: {d: s - 2.0 for d, s in its.items()} for q, its in run.items()} for leg, run in runs.items()}
+        problem = problem_of(runs, qrels, engine, unjudged=unjudged)
+        drawn = rng.dirichlet(np.ones(len(names)))
+        for idle in range(2 ** len(names) - 1):
+            weights = [0.0 if idle >> leg & 1 else weight for leg, weight in enumerate(drawn)]
+            fuser = WeightedLegs(tuple(engine.in_units(np.array(weights)).tolist()))
+            ranked = fused_runs(engine, names, deployed_as(engine, problem.candidates, fuser), runs, None)
+            found = problem.per_query(fuser)
+            for query, value in zip(problem.candidates.query_ids, found.tolist(), strict=True):
+                order = [d for d in ranked.get(query, {}) if unjudged == "irrelevant" or d in qrels[query]]
+                assert value == pytest.approx(plain_ndcg(order, qrels[query]), abs=1e-12)
+
+
+def test_distances_alone_are_not_left_over():
+    """Milvus adds up raw distances where no other metric is beside them: a leg of another one stays, and weighs 0."""
+    rng = np.random.default_rng(0)
+    runs, qrels = awkward(rng, ("bm25", "dense"), n_queries=12)
+    runs["dense"] = {query: {d: -score for d, score in hits.items()} for query, hits in runs["dense"].items()}
+    fusion = fuse(runs, qrels, "milvus", normaliser="none", metrics="BM25,L2", n_folds=2, n_resamples=2)
+    bm25, dense = fusion.weights
+    assert bm25.loss is None
+    assert dense.loss is not None
+    assert fusion.engine.asked(np.array([0.0, 1.0])).tolist() == [True, True]
+    assert fusion.engine.asked(np.array([1.0, 0.0])).tolist() == [True, False]

@@ -61,7 +61,9 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A fusion as it leaves: legs and signals by name, none of which weighs 0, and how many hits a leg brings."""
+    """A fusion as it leaves: the legs that are searched and the signals that weigh, by name, and how many hits a leg
+    brings.
+    """
 
     legs: tuple[str, ...]
     signals: tuple[str, ...]
@@ -136,6 +138,14 @@ class FusionEngine:
     def without(self, leg: int) -> FusionEngine:  # noqa: ARG002 - most have nothing to say of single legs
         """The engine for all legs but one."""
         return self
+
+    def asked(self, leg_weights: Vector) -> NDArray[np.bool_]:
+        """The legs that are searched where they weigh so: what only others bring is no candidate.
+
+        A leg that weighs 0 is left out, unless the engine names it all the same, or none would bring anything.
+        """
+        weighs = leg_weights != 0.0
+        return weighs if weighs.any() and not self.keeps_idle_legs else np.ones_like(weighs)
 
     def refuses(self, candidates: Candidates) -> str | None:
         """Why it cannot fuse these legs and signals, and what to do; None where it can."""

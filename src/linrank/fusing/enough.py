@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,10 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import FusionEngine
+from linrank.fusing.fusers import WeightedLegs
 from linrank.fusing.methods import Method
 from linrank.fusing.problem import FusionProblem
+from linrank.fusing.scored import EngineCandidates
 
 # A gain is found 4 times of 5 at the level of 5 %: the normal quantiles of 0.975 and of 0.8.
 _FOUND = 1.959964 + 0.841621
@@ -108,13 +109,13 @@ def _wavering(
     candidates: Candidates, engine: FusionEngine, drawn: Sequence[Vector], weights: Vector, known: NDArray[np.bool_]
 ) -> Iterator[tuple[int, float, tuple[str, ...]]]:
     """For each query: how much of its first ten differs under other weights, and which of them are not `known`."""
-    matrix = engine.matrix(candidates)
-    some = list(drawn)[:20]
-    order = _ordered(candidates, engine.combine(matrix, weights))
-    others = [_ordered(candidates, engine.combine(matrix, other)) for other in some]
+    seen = EngineCandidates(engine, candidates)
+    scores, *drawn_scores = (WeightedLegs(tuple(each)).scores(seen) for each in (weights, *list(drawn)[:20]))
+    order, others = _ordered(candidates, scores), [_ordered(candidates, other) for other in drawn_scores]
     for query in range(candidates.n_queries):
         first, last = int(candidates.starts[query]), int(candidates.starts[query + 1])
         top = order[first : min(last, first + _TOP)]
+        top = top[~np.isneginf(scores[top])]
         if len(top) == 0:
             continue
         same = [len(np.intersect1d(top, other[first : first + len(top)])) / len(top) for other in others]
@@ -123,6 +124,6 @@ def _wavering(
         yield query, 1.0 - float(np.mean(same)) if same else 0.0, documents
 
 
-def _ordered(candidates: Candidates, scores: NDArray[Any]) -> Offsets:
+def _ordered(candidates: Candidates, scores: Vector) -> Offsets:
     of_query = np.repeat(np.arange(candidates.n_queries), np.diff(candidates.starts))
-    return np.lexsort((-scores.astype(np.float64), of_query))
+    return np.lexsort((-scores, of_query))

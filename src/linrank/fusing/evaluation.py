@@ -97,7 +97,8 @@ class LegWeight:
     ----------
     name : of the leg or signal
     weight, low, high : in the engine's units
-    loss, loss_interval : the mean measure with the leg minus that without; None for a signal, or the only leg
+    loss, loss_interval : the mean measure with the leg minus that without; None for a signal, the only leg, or where
+        the engine does not fuse the others
     """
 
     name: str
@@ -123,10 +124,12 @@ def leg_weights(
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     n_legs = len(problem.candidates.legs)
     losses: list[Any] = [None] * len(fuser.weights)
-    if n_legs > 1 and method.learns and problem.engine.limits.legs is None:
+    if n_legs > 1 and method.learns:
         whole = held_out(problem, method, n_folds, seed)
         for leg in range(n_legs):
             fewer = problem.without(leg)
+            if fewer is None:
+                continue
             losses[leg] = whole - held_out(fewer, methods_for(fewer)[method.name], n_folds, seed)
     made = []
     for place, name in enumerate(problem.candidates.names):

@@ -295,7 +295,7 @@ def _facts(problem: FusionProblem, fuser: Fuser, n_folds: int, seed: int) -> Fac
         problem.n_queries,
         candidates.n_rows,
         int(known.sum()),
-        float(known[order][places < 10].mean()),
+        float(known[order][(places < 10) & ~np.isneginf(scores[order])].mean()),
         candidates.leg_names,
         tuple(candidates.signals),
         candidates.depth,

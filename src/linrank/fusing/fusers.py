@@ -22,13 +22,13 @@ class Fuser(Protocol):
         ...
 
     def scores(self, candidates: EngineCandidates) -> Vector:
-        """The fused score of each candidate."""
+        """The fused score of each candidate; -inf for one that the fuser leaves out."""
         ...
 
 
 @dataclass(frozen=True)
 class WeightedLegs:
-    """Sum of weight x normalised score, as the engine adds it up."""
+    """Sum of weight x normalised score, as the engine adds it up; -inf for what no leg that is searched brings."""
 
     weights: tuple[float, ...]
 
@@ -37,8 +37,17 @@ class WeightedLegs:
         return "weights " + ", ".join(f"{weight:g}" for weight in self.weights)
 
     def scores(self, candidates: EngineCandidates) -> Vector:
-        weights, matrix, combine = np.array(self.weights), candidates.matrix, candidates.engine.combine
-        return candidates.by_rows(lambda rows: combine(matrix[rows], weights))
+        weights, matrix, engine = np.array(self.weights), candidates.matrix, candidates.engine
+        asked = engine.asked(weights[: len(candidates.candidates.legs)])
+        if asked.all():
+            return candidates.by_rows(lambda rows: engine.combine(matrix[rows], weights))
+        ranks = candidates.ranks
+
+        def score(rows: slice) -> Vector:
+            is_brought = (ranks[rows][:, asked] > 0).any(axis=1)
+            return np.where(is_brought, engine.combine(matrix[rows], weights), -np.inf)
+
+        return candidates.by_rows(score)
 
 
 @dataclass(frozen=True)

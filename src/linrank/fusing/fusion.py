@@ -271,13 +271,11 @@ def fused_runs(
 
 
 def deployed_as(engine: FusionEngine, candidates: Candidates, fuser: Fuser) -> Deployed:
-    """A fusion without the legs and signals that weigh 0."""
+    """A fusion by the legs that the engine searches and the signals that weigh."""
     if not isinstance(fuser, WeightedLegs):
         return Deployed(candidates.leg_names, (), fuser, candidates.depth)
     n_legs = len(candidates.legs)
-    used = [weight != 0.0 for weight in fuser.weights]
-    if engine.keeps_idle_legs:
-        used = [True] * len(used)
+    used = [*engine.asked(np.array(fuser.weights[:n_legs])), *(weight != 0.0 for weight in fuser.weights[n_legs:])]
     legs = tuple(name for name, is_used in zip(candidates.leg_names, used, strict=False) if is_used)
     signals = tuple(name for name, is_used in zip(candidates.signals, used[n_legs:], strict=True) if is_used)
     weights = tuple(weight for weight, is_used in zip(fuser.weights, used, strict=True) if is_used)

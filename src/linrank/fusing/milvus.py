@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from linrank.arrays import Vector
 from linrank.errors import LinrankError
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import Configuration, Deployed, FusionEngine, Limits
@@ -55,6 +59,12 @@ class Milvus(FusionEngine):
     def without(self, leg: int) -> Milvus:
         metrics = self._metrics()
         return replace(self, metrics=",".join(metrics[:leg] + metrics[leg + 1 :]))
+
+    def asked(self, leg_weights: Vector) -> NDArray[np.bool_]:
+        asked = super().asked(leg_weights)
+        left = {metric for metric, is_asked in zip(self._metrics(), asked, strict=False) if is_asked}
+        # Distances alone would be added up as they are: beside another metric, they are turned round.
+        return np.ones_like(asked) if self.is_raw and left == {"L2"} else asked
 
     def rule(self, leg: int) -> Normaliser:
         if not self.is_raw:

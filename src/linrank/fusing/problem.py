@@ -112,18 +112,36 @@ class FusionProblem(EngineCandidates):
         return LabelledRows.of(self.matrix, labels, self.candidates.starts, 1.0 / self.spreads)
 
     def measured(self, scores: Vector) -> Vector:
-        """The measure of each query, for one score a candidate; NaN where it is skipped."""
+        """The measure of each query, for one score a candidate, -inf for one that is not in the list; NaN where a query
+        is skipped.
+        """
         kept, starts = self._measured_rows(scores)
-        candidates = self.candidates
+        candidates, unretrieved = self.candidates, self.unretrieved
+        gone = np.isneginf(scores)
+        if gone.any():
+            there = np.zeros(len(scores), dtype=bool)
+            there[kept] = True
+            kept = there & ~gone
+            starts, unretrieved = _starts_of(kept, candidates.starts), self._unretrieved_with(gone)
         docids = None
         if self.measure.ties == "docid":
             docids = [candidates.document_ids[number] for number in candidates.documents[kept].tolist()]
         judged = Judgements(
-            self._counted[kept], Queries(candidates.queries.ids, starts, None), docids, self.unretrieved
+            self._counted[kept], Queries(candidates.queries.ids, starts, None), docids, unretrieved
         )
         threads = 1 if starts[-1] <= _ROWS_WITHOUT_THREADS else None
         found = evaluate(np.ascontiguousarray(scores[kept]), judged, [self.measure], n_threads=threads)
         return found.per_query[self.measure]
+
+    def _unretrieved_with(self, gone: NDArray[np.bool_]) -> Unretrieved:
+        """The labels of judged documents that no leg brought or that are `gone`."""
+        missed = gone & ~np.isnan(self.labels)
+        of_query = np.repeat(np.arange(self.n_queries), np.diff(self.candidates.starts))
+        queries, labels = of_query[missed], self.labels[missed]
+        if self.unretrieved is not None:
+            before = np.repeat(np.arange(self.n_queries), np.diff(self.unretrieved.starts))
+            queries, labels = np.append(before, queries), np.append(self.unretrieved.labels, labels)
+        return _by_query(queries, labels, self.n_queries)
 
     def _measured_rows(self, scores: Vector) -> tuple[Any, Offsets]:
         """The rows that the measure may see, and where each query's start: all, or the first and those with labels."""
@@ -156,9 +174,11 @@ class FusionProblem(EngineCandidates):
             self.engine, self.candidates.take(queries), self.judged.take(queries), self.measure, self.unjudged
         )
 
-    def without(self, leg: int) -> FusionProblem:
-        """That of all legs but one."""
+    def without(self, leg: int) -> FusionProblem | None:
+        """That of all legs but one; None where the engine does not fuse the others."""
         engine, fewer = self.engine.without(leg), self.candidates.without(leg)
+        if engine.refuses(fewer) is not None:
+            return None
         return FusionProblem.of(engine, fewer, self.judged, self.measure, self.unjudged)
 
 
@@ -171,9 +191,13 @@ def _labels(candidates: Candidates, judged: JudgedDocuments) -> tuple[Vector, Un
     labels[rows[found]] = judged.labels[found]
     if found.all():
         return labels, None
-    order = np.argsort(judged.queries[~found], kind="stable")
-    sizes = np.bincount(judged.queries[~found], minlength=candidates.n_queries)
-    return labels, Unretrieved(judged.labels[~found][order], offsets_from_sizes(sizes))
+    return labels, _by_query(judged.queries[~found], judged.labels[~found], candidates.n_queries)
+
+
+def _by_query(queries: Offsets, labels: Vector, n_queries: int) -> Unretrieved:
+    """Labels of queries in any order, query after query."""
+    sizes = np.bincount(queries, minlength=n_queries)
+    return Unretrieved(labels[np.argsort(queries, kind="stable")], offsets_from_sizes(sizes))
 
 
 def _starts_of(kept: NDArray[np.bool_], starts: Offsets) -> Offsets:
