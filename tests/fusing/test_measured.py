@@ -104,7 +104,8 @@ def test_what_is_measured_is_what_is_deployed(name, normaliser, unjudged):
         rng = np.random.default_rng(seed)
         runs, qrels = awkward(rng, names)
         if name == "qdrant":
-            runs = {leg: {q: {d: s - 2.0 for d, s in its.items()} for q, its in run.items()} for leg, run in runs.items()}
+            for hits in (hits for run in runs.values() for hits in run.values()):
+                hits.update({document: score - 2.0 for document, score in hits.items()})
         problem = problem_of(runs, qrels, engine, unjudged=unjudged)
         drawn = rng.dirichlet(np.ones(len(names)))
         for idle in range(2 ** len(names) - 1):

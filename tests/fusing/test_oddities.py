@@ -32,7 +32,6 @@ def test_scores_of_which_the_lowest_is_best_are_told_of(score):
 def test_legs_of_one_score_and_legs_that_are_alike_are_told_of():
     assert "leg dense gives all its hits of a query one score" in said_of(changed("dense", lambda _: 0.0))
     assert "legs dense and again bring the same documents" in said_of(RUNS | {"again": RUNS["dense"]})
-    assert "leg none brings nothing" in said_of(RUNS | {"none": {"elsewhere": {"d001": 1.0}}})
 
 
 def test_what_is_said_stands_in_the_notes():
@@ -48,6 +47,7 @@ def test_what_is_said_stands_in_the_notes():
         ({name: {"q1": run["q1"]} for name, run in RUNS.items()}, QRELS, "one query of the runs is judged"),
         (RUNS, {query: {"x1": 1, "x2": 0} for query in QRELS}, "they bring such as 'd0.*judged are such as 'x1'"),
         (RUNS, {"other": {"d001": 1}}, "queries, such as 'q0', is judged; judged are 1, such as 'other'"),
+        (RUNS | {"none": {"elsewhere": {"d001": 1.0}}}, QRELS, "leg 'none' brings nothing for the judged queries"),
         ({"a": {}, "b": {"q1": {}}}, QRELS, r"the runs \(a, b\) have no hits"),
     ],
 )
@@ -61,6 +61,17 @@ def test_one_leg_and_a_signal_are_weighed():
     one = {"bm25": RUNS["bm25"]}
     fusion = fuse(one, QRELS, "qdrant", signals=signal, method="pairwise", n_folds=2, n_resamples=2)
     assert set(fusion.weight_of) == {"bm25", "age"}
+
+
+@pytest.mark.parametrize("method", ["pairwise", "ndcg", "search"])
+@pytest.mark.parametrize("number", [0.1, -1e9 / 3])
+def test_a_signal_that_is_the_same_for_all_weighs_nothing(method, number):
+    """The spread of equal numbers is the rounding of their mean, and no unit of anything."""
+    signal = {"document": [f"d{number:03d}" for number in range(60)], "same": [number] * 60}
+    fusion = fuse(RUNS, QRELS, "qdrant", signals=signal, method=method, n_folds=2, n_resamples=2)
+    assert fusion.weight_of["same"] == 0.0
+    assert "same" not in fusion.configuration.content
+    assert any(note.startswith("same weigh") for note in fusion.notes)
 
 
 def test_judgements_that_are_there_again_are_told_of(tmp_path):

@@ -106,6 +106,7 @@ def fuse(
     documents = JudgedDocuments.of(judgments.labels, judged.query_ids, judged.document_ids)
     problem = FusionProblem.of(target, judged, documents, decides, unjudged)
     _check_known(problem, judgments.labels)
+    _check_brought(problem)
     lost = _left_out(target, legs.legs, brought.legs)
     notes = (*oddities(problem), *said, *lost, *also, *_of_judgments(judgments))
     made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, notes)
@@ -271,6 +272,16 @@ def _check_known(problem: FusionProblem, labels: Mapping[str, Any]) -> None:
             f"none of the documents that the legs bring is judged: for query {query!r} they bring such as {brought!r}, "
             f"and judged are such as {next(iter(labels[query]), None)!r}. Use the same ids in runs and judgements."
         )
+
+
+def _check_brought(problem: FusionProblem) -> None:
+    """Refuse legs of which nothing can be learnt."""
+    for leg in problem.candidates.legs:
+        if len(leg.scores) == 0:
+            raise LinrankError(
+                f"leg {leg.name!r} brings nothing for the judged queries, such as {problem.candidates.query_ids[0]!r}, "
+                "that could be fused: nothing is known of its weight. Leave it out, or give its hits of these queries."
+            )
 
 
 def _of_judgments(judgments: Judgments) -> tuple[str, ...]:

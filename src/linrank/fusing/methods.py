@@ -86,7 +86,7 @@ class Search:
             moved = True
             while moved:
                 moved = False
-                for column in range(len(point)):
+                for column in np.flatnonzero(~problem.idle_signals):
                     for sign in (step, -step):
                         tried = point.copy()
                         tried[column] = max(lowest, tried[column] + sign)

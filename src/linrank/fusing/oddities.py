@@ -39,9 +39,7 @@ def _alike(problem: FusionProblem) -> Iterator[str]:
 def _odd_scores(problem: FusionProblem) -> Iterator[str]:
     for place, leg in enumerate(problem.candidates.legs):
         heads = leg.starts[:-1][np.diff(leg.starts) > 0]
-        if len(heads) == 0:
-            yield f"leg {leg.name} brings nothing for the judged queries"
-        elif (np.maximum.reduceat(leg.scores, heads) == np.minimum.reduceat(leg.scores, heads)).all():
+        if (np.maximum.reduceat(leg.scores, heads) == np.minimum.reduceat(leg.scores, heads)).all():
             yield f"leg {leg.name} gives all its hits of a query one score: it says what it brings, and no more"
         elif said := _upside_down(problem, place):
             yield said

@@ -126,9 +126,7 @@ class FusionProblem(EngineCandidates):
         docids = None
         if self.measure.ties == "docid":
             docids = [candidates.document_ids[number] for number in candidates.documents[kept].tolist()]
-        judged = Judgements(
-            self._counted[kept], Queries(candidates.queries.ids, starts, None), docids, unretrieved
-        )
+        judged = Judgements(self._counted[kept], Queries(candidates.queries.ids, starts, None), docids, unretrieved)
         threads = 1 if starts[-1] <= _ROWS_WITHOUT_THREADS else None
         found = evaluate(np.ascontiguousarray(scores[kept]), judged, [self.measure], n_threads=threads)
         return found.per_query[self.measure]

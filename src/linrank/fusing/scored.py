@@ -16,6 +16,9 @@ from linrank.fusing.engine import FusionEngine
 from linrank.fusing.pair_kernels import add_squares_within
 from linrank.fusing.query_ranges import over_queries
 
+# A standard deviation of so small a part of the numbers is that of equal ones.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class EngineCandidates:
@@ -41,8 +44,19 @@ class EngineCandidates:
         return self.candidates.ranks()
 
     @cached_property
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Of each column, whether its numbers differ within queries by no more than the rounding of their mean."""
+        matrix = self.matrix
+        sizes: Vector = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
+        return np.less_equal(self._deviations, _ROUNDING * sizes)
+
+    @cached_property
     def spreads(self) -> Vector:
         """Of each column, its standard deviation about the queries' means; 1 for a constant."""
+        return np.where(self.is_constant, 1.0, self._deviations)
+
+    @cached_property
+    def _deviations(self) -> Vector:
         starts, matrix = self.candidates.starts, self.matrix
 
         def squares(first: int, last: int) -> Vector:
@@ -52,7 +66,6 @@ class EngineCandidates:
 
         # Added in the order of the queries, for any number of threads.
         made: Vector = np.sqrt(np.sum(over_queries(squares, starts), axis=0) / max(1, self.candidates.n_rows))
-        made[made == 0.0] = 1.0
         return made
 
     @cached_property
@@ -62,6 +75,11 @@ class EngineCandidates:
         made = np.zeros(self.matrix.shape[1])
         made[:n_legs] = 1.0 / self.spreads[:n_legs] if self.engine.is_raw else 1.0
         return made
+
+    @cached_property
+    def idle_signals(self) -> NDArray[np.bool_]:
+        """Of each column, whether it is a signal that is the same for all of a query's candidates, and weighs 0."""
+        return self.is_constant & (np.arange(self.matrix.shape[1]) >= len(self.candidates.legs))
 
     def by_rows(self, score: Callable[[slice], Vector]) -> Vector:
         """The scores of all rows, some queries' at a time."""

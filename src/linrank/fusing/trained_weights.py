@@ -61,9 +61,10 @@ class Pairwise:
         rows, ranked, query_weights = problem.training, None, _even(problem, counts)
         if ranked_by is not None:
             ranked, query_weights = _by_rank(problem, counts, ranked_by)
-        low = np.full(len(prior), 0.0 if problem.engine.limits.non_negative else -np.inf)
         # Where the engine takes no negative weight of a leg, it takes none of a signal.
-        return PairwiseProblem(rows, query_weights, strength, prior, low, np.full(len(prior), np.inf), ranked)
+        low = np.where(problem.idle_signals | problem.engine.limits.non_negative, 0.0, -np.inf)
+        high = np.where(problem.idle_signals, 0.0, np.inf)
+        return PairwiseProblem(rows, query_weights, strength, prior, low, high, ranked)
 
     def prior(self, problem: FusionProblem, counts: Vector) -> Vector:
         """Equal weights, at the scale that minimises the loss: where its slope, which rises, is 0."""
