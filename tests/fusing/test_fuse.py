@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +10,13 @@ import pytest
 from fusing_cases import SETTINGS, engine_of, legs_for, made, problem_of
 from linrank import LinrankError, fuse
 from linrank.fusing.engine import Deployed
+from linrank.fusing.evaluation import standings
+from linrank.fusing.fuse import with_classes
 from linrank.fusing.fusers import WeightedLegs
 from linrank.fusing.fusion import fused_runs
 from linrank.fusing.query_classes import learn_by_class
 from linrank.fusing.registry import ENGINES, REFUSED, engine_named
+from linrank.fusing.trained_weights import Pairwise
 
 QUICK = {"n_resamples": 5, "n_folds": 3}
 
@@ -271,7 +275,7 @@ def test_classes_have_weights_of_their_own_where_they_need_them():
     assert fusion.by_class.differ
     english, finnish = fusion.by_class.classes
     assert english.weights[1] > 0.6 > 0.4 > finnish.weights[1]
-    assert sum(re.search(r"(en|fi)\.opensearch", name) is not None for name in fusion.configuration.beside) == 2
+    assert sum(re.search(r"(en|fi)\.opensearch", name) is not None for name in fusion.configuration.classes) == 2
 
 
 def classes_taken(seeds, *, differ):
@@ -282,7 +286,8 @@ def classes_taken(seeds, *, differ):
         problem = problem_of(runs, qrels, engine_of("opensearch"))
         class_of = dict(zip(table["query"], table["language"], strict=True))
         classes = [class_of[query] for query in problem.candidates.query_ids]
-        by_class = learn_by_class(problem, classes, "language", n_folds=3, seed=seed)
+        (deployed,) = standings(problem, {"pairwise": Pairwise()}, "pairwise", 3, seed)
+        by_class = learn_by_class(problem, classes, "language", deployed, n_folds=3, seed=seed)
         taken += by_class.differ
         assert (len({each.weights for each in by_class.classes}) > 1) == by_class.differ
     return taken
@@ -303,6 +308,55 @@ def test_saving_leaves_what_the_user_filled_in(tmp_path):
     assert str(tmp_path / "pipeline.json.query.json") not in fusion.save(place)
     assert (tmp_path / "pipeline.json.query.json").read_text() == "mine"
     assert json.loads((tmp_path / "pipeline.json.vectors.json").read_text())["format"] == "linrank-vectors"
+
+
+def test_classes_are_held_against_what_is_deployed():
+    """Weights for classes that are better than those of all, and worse than what is deployed, are not taken."""
+    runs, qrels, table = by_language(0, differ=True)
+    problem = problem_of(runs, qrels, engine_of("opensearch"))
+    class_of = dict(zip(table["query"], table["language"], strict=True))
+    classes = [class_of[query] for query in problem.candidates.query_ids]
+    (deployed,) = standings(problem, {"pairwise": Pairwise()}, "pairwise", 3, 0)
+    better = replace(deployed, per_query=np.ones(problem.n_queries))
+    assert learn_by_class(problem, classes, "language", deployed, n_folds=3, seed=0).differ
+    against = learn_by_class(problem, classes, "language", better, n_folds=3, seed=0)
+    assert not against.differ
+    assert against.gain < 0.0
+    assert {each.weights for each in against.classes} == {deployed.fuser.weights}
+    # That to weigh is better than not to is no difference of classes.
+    runs, qrels, table = by_language(0, differ=False)
+    fusion = fuse(runs, qrels, by="language", queries=table, method="rrf60", **QUICK)
+    assert not fusion.by_class.differ
+    assert fusion.standing("pairwise").mean > fusion.standing("rrf60").mean
+
+
+def test_files_of_classes_are_written_again_unless_somebody_changed_them(tmp_path):
+    runs, qrels, table = by_language(0, differ=True)
+    fusion = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK)
+    place = tmp_path / "pipeline.json"
+    first, second = (tmp_path / f"pipeline.json.{name}.opensearch.json" for name in ("1-en", "2-fi"))
+    assert {str(first), str(second)} < set(fusion.save(place))
+    other = replace(fusion, configuration=replace(fusion.configuration, classes=dict.fromkeys(
+        fusion.configuration.classes, "{}\n")))  # fmt: skip
+    second.write_text("mine")
+    assert str(second) not in other.save(place)
+    assert first.read_text() == "{}\n"
+    assert second.read_text() == "mine"
+
+
+def test_a_class_that_searches_other_legs_has_a_query_of_its_own():
+    """The weights of a pipeline stand for the clauses of its query, one each."""
+    runs, qrels, table = by_language(0, differ=True)
+    problem = problem_of(runs, qrels, engine_of("opensearch"))
+    fusion = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK)
+    english, finnish = fusion.by_class.classes
+    classes = (replace(english, weights=(0.0, 1.0)), finnish)
+    made_of = with_classes(fusion, problem, replace(fusion.by_class, classes=classes)).configuration
+    for ending, content in made_of.classes.items():
+        query = json.loads(made_of.beside.get(f"{ending}.query.json", made_of.beside[".query.json"]))
+        (processor,) = json.loads(content)["phase_results_processors"]
+        weights = processor["normalization-processor"]["combination"]["parameters"]["weights"]
+        assert len(query["query"]["hybrid"]["queries"]) == len(weights)
 
 
 def test_the_page_stands_alone_and_takes_no_name_for_html(tmp_path):

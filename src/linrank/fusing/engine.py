@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,13 +50,15 @@ class Configuration:
     Attributes
     ----------
     content : the file
-    beside : further files, by what is added to the name of the file
+    beside : files for the user to fill in, by what is added to the name of the file
     notes : what was assumed
+    classes : the files of classes of queries, by what is added to the name of the file
     """
 
     content: str
     beside: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    classes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -113,18 +113,26 @@ def fuse(
     if by is None:
         return made
     classes = classes_of(queries, by, judged.query_ids)
-    return with_classes(made, problem, learn_by_class(problem, classes, by, n_folds, random_state))
+    by_class = learn_by_class(problem, classes, by, made.standing(made.used), n_folds, random_state)
+    return with_classes(made, problem, by_class)
 
 
 def with_classes(fusion: Fusion, problem: FusionProblem, by_class: ByClass) -> Fusion:
-    """The fusion with weights for classes of queries, and a configuration for each where they differ."""
-    beside = dict(fusion.configuration.beside)
+    """The fusion with weights for classes of queries, and a configuration for each where they differ.
+
+    A class that searches other legs than all queries has files of its own for the user to fill in.
+    """
+    beside, files = dict(fusion.configuration.beside), {}
     if by_class.differ:
         for place, each in enumerate(by_class.classes, start=1):
             deployed = deployed_as(fusion.engine, problem.candidates, WeightedLegs(each.weights))
             name = re.sub(r"[^A-Za-z0-9]+", "-", each.name).strip("-") or str(place)
-            beside[f".{place}-{name}.{fusion.engine.ending}"] = fusion.engine.write(deployed).content
-    return replace(fusion, by_class=by_class, configuration=replace(fusion.configuration, beside=beside))
+            ending, written = f".{place}-{name}.{fusion.engine.ending}", fusion.engine.write(deployed)
+            files[ending] = written.content
+            if deployed.legs != fusion.deployed.legs:
+                beside |= {ending + further: text for further, text in written.beside.items()}
+    configuration = replace(fusion.configuration, beside=beside, classes=files)
+    return replace(fusion, by_class=by_class, configuration=configuration)
 
 
 def _learnt(

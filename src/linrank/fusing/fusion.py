@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,27 +118,36 @@ class Fusion:
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write what the engine is given, with what goes beside it and test vectors; return the files.
 
-        What goes beside it is for the user to fill in, and is left as it is where it is there already.
+        What goes beside it for the user to fill in is left as it is where it is there already, and so is the file of a
+        class of queries that was changed since it was written.
         """
-        first, *beside, name = self.files(path)
-        content = self.configuration.content.encode()
-        digest = hashlib.sha256(content).hexdigest()
-        vectors = {"format": "linrank-vectors", "schema_version": 1, "file_sha256": digest, **self.vectors}
-        absent = {
-            file: text
-            for file, text in zip(beside, self.configuration.beside.values(), strict=True)
-            if not os.path.exists(file)  # noqa: PTH110 - a path of either kind
+        name, configuration = os.fspath(path), self.configuration
+        written = _hashes_of_classes(name)
+        new = {ending: text for ending, text in configuration.beside.items() if not Path(name + ending).exists()}
+        new |= {
+            ending: text
+            for ending, text in configuration.classes.items()
+            if not Path(name + ending).exists() or _digest(Path(name + ending).read_bytes()) == written.get(ending)
+        }
+        content = configuration.content.encode()
+        vectors = {
+            "format": "linrank-vectors",
+            "schema_version": 1,
+            "file_sha256": _digest(content),
+            "class_sha256": {ending: _digest(text.encode()) for ending, text in configuration.classes.items()},
+            **self.vectors,
         }
         save_with_vectors(name, content, json.dumps(vectors, indent=1, ensure_ascii=False) + "\n")
-        for file, text in absent.items():
-            with replacing(file) as made:
-                made.write(text)
-        return [first, *absent, name]
+        for ending, text in new.items():
+            with replacing(name + ending, "wb") as made:
+                made.write(text.encode())
+        return [str(vectors_path(name)), *(name + ending for ending in new), name]
 
     def files(self, path: str | os.PathLike[str]) -> list[str]:
         """The files that `save` writes: test vectors, what goes beside, and the file itself."""
         name = os.fspath(path)
-        return [str(vectors_path(name)), *(name + ending for ending in self.configuration.beside), name]
+        further = (*self.configuration.beside, *self.configuration.classes)
+        return [str(vectors_path(name)), *(name + ending for ending in further), name]
 
     def commands(self, path: str | os.PathLike[str]) -> str:
         """What to type to install the file and to use it."""
@@ -280,6 +290,19 @@ def deployed_as(engine: FusionEngine, candidates: Candidates, fuser: Fuser) -> D
     signals = tuple(name for name, is_used in zip(candidates.signals, used[n_legs:], strict=True) if is_used)
     weights = tuple(weight for weight, is_used in zip(fuser.weights, used, strict=True) if is_used)
     return Deployed(legs, signals, WeightedLegs(weights), candidates.depth)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _hashes_of_classes(name: str) -> Mapping[str, str]:
+    """Those that the test vectors of a file have of the files of classes, by ending."""
+    try:
+        recorded = json.loads(vectors_path(name).read_text(encoding="utf-8"))["class_sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return recorded if isinstance(recorded, dict) else {}
 
 
 def _indented(text: str) -> str:

@@ -167,7 +167,8 @@ def _judgements(fusion: Fusion) -> str:
 
 def _configuration(fusion: Fusion) -> str:
     parts = [f"<pre>{text(fusion.configuration.content)}</pre>"]
-    parts += [f"<pre>{text(content)}</pre>" for content in fusion.configuration.beside.values()]
+    further = {**fusion.configuration.beside, **fusion.configuration.classes}
+    parts += [f"<pre>{text(content)}</pre>" for content in further.values()]
     commands = fusion.commands(f"fusion.{fusion.engine.ending}")
     if commands:
         parts.append(f"<pre>{text(commands)}</pre>")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.errors import LinrankError
 from linrank.fusing.columns import columns_of
+from linrank.fusing.evaluation import Standing
 from linrank.fusing.fusers import WeightedLegs
 from linrank.fusing.problem import FusionProblem
 from linrank.fusing.trained_weights import Pairwise, weighted
@@ -41,10 +42,11 @@ class ByClass:
     Attributes
     ----------
     column : what tells the classes apart
-    differ : whether weights of their own are better on held-out queries by more than chance
-    classes : their weights, those of all where they do not differ
-    gain, gain_interval : the mean measure on held-out queries with weights a class minus that with the weights of all
-    p_value : of no difference, by randomisation, times the number of strengths that were tried
+    differ : whether weights of their own are better on held-out queries by more than chance, than what is deployed for
+        all queries and than weights for all that are learnt alike
+    classes : their weights, those of all where they do not differ; empty where these are fused by ranks
+    gain, gain_interval : the mean measure on held-out queries with weights a class minus that of the better of the two
+    p_value : of no difference, by randomisation, times the number of strengths that were tried; the larger of the two
     legs : whose weights they are
     """
 
@@ -100,10 +102,13 @@ def _cut(numbers: Vector) -> list[str]:
     return [f"at most {low:g}" if n <= low else (f"above {high:g}" if n > high else f"to {high:g}") for n in numbers]
 
 
-def learn_by_class(problem: FusionProblem, classes: list[str], column: str, n_folds: int, seed: int) -> ByClass:
+def learn_by_class(
+    problem: FusionProblem, classes: list[str], column: str, deployed: Standing, n_folds: int, seed: int
+) -> ByClass:
     """Weights a class: |u - those of all|² / 2 + strength x mean loss of the class's queries, the strength by folds.
 
-    They are taken only where they are better on held-out queries by more than chance.
+    They are taken only where they are better on held-out queries by more than chance than what is `deployed` for all,
+    and than weights for all: else to weigh at all might be what is better.
     """
     names = sorted(set(classes))
     of_query = np.array([names.index(each) for each in classes])
@@ -122,17 +127,17 @@ def learn_by_class(problem: FusionProblem, classes: list[str], column: str, n_fo
                 learnt = _of_class(problem, kept * (of_query == number), strength, start)
                 values[place, there] = problem.per_query(learnt)[there]
     best = 1 + int(np.argmax([np.nanmean(row) for row in values[1:]]))
-    gains = values[best] - values[0]
-    test = randomisation_test(values[best], values[0], random_state=seed)
-    p_value = min(1.0, test.p_value * len(STRENGTHS))
-    differ = bool(test.difference > 0.0 and p_value <= SIGNIFICANT)
-    start = method.minimum(problem, ones)
-    made = []
+    rivals = (values[0], deployed.per_query)
+    tests = [randomisation_test(values[best], rival, random_state=seed) for rival in rivals]
+    p_value = min(1.0, max(test.p_value for test in tests) * len(STRENGTHS))
+    differ = bool(min(test.difference for test in tests) > 0.0 and p_value <= SIGNIFICANT)
+    gains = values[best] - rivals[int(np.argmin([test.difference for test in tests]))]
+    of_all = deployed.fuser.weights if isinstance(deployed.fuser, WeightedLegs) else ()
+    start, made = method.minimum(problem, ones), []
     for number, name in enumerate(names):
-        fuser = weighted(problem, start)
-        if differ:
-            fuser = _of_class(problem, ones * (of_query == number), STRENGTHS[best - 1], start)
-        made.append(ClassWeights(name or "(none)", int((of_query == number).sum()), fuser.weights))
+        counts = ones * (of_query == number)
+        weights = _of_class(problem, counts, STRENGTHS[best - 1], start).weights if differ else of_all
+        made.append(ClassWeights(name or "(none)", int(counts.sum()), weights))
     interval = bootstrap_interval(gains, random_state=seed)
     return ByClass(column, differ, tuple(made), float(np.nanmean(gains)), interval, p_value, problem.candidates.names)
 
