@@ -89,6 +89,7 @@ def problem_of(runs, qrels, engine, depth=100, unjudged="irrelevant", measure="n
     legs = read_legs(runs)
     every = Candidates.of(legs.legs, legs.query_ids, legs.document_ids, depth)
     there = np.flatnonzero((np.diff(every.starts) > 0) & [query in qrels for query in legs.query_ids])
-    candidates = every.take(there)
+    ids = [legs.query_ids[query] for query in there.tolist()]
+    candidates = Candidates.of([leg.take(there) for leg in legs.legs], ids, legs.document_ids, depth)
     judged = JudgedDocuments.of(qrels, candidates.query_ids, candidates.document_ids)
     return FusionProblem.of(engine, candidates, judged, parse_measure(measure), unjudged)

@@ -57,6 +57,13 @@ def test_one_command_makes_a_query_for_qdrant(files, capsys):
     assert "ndcg@10 on held-out queries" in out.err
 
 
+def test_commands_name_no_file_that_is_not_written(files, capsys):
+    assert main(["fuse", *files, "--out", "-", *QUICK]) == 0
+    said = capsys.readouterr().err
+    assert "-.query.json" not in said
+    assert "# --out FILE writes what goes beside it too, and says the commands for OpenSearch" in said
+
+
 def test_legs_are_named_and_everything_is_told_as_json(files, capsys):
     qrels, bm25, dense, _ = files
     assert main(["fuse", qrels, f"words={bm25}", f"meaning={dense}", "--json", *QUICK]) == 0

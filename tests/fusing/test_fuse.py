@@ -153,7 +153,7 @@ def test_distances_are_given_to_milvus_with_a_minus_sign():
 def test_runs_that_end_before_the_depth_are_told_of():
     """The engine would normalise over more hits than were trained on."""
     runs, qrels = made(n_queries=20, depth=25)
-    said = "no leg brings more than 25 hits of a query, and the configuration asks for 100"
+    said = "no leg brings more than 25 hits of a query, and the depth is 100"
     assert any(note.startswith(said) for note in fuse(runs, qrels, **QUICK).notes)
     assert not any("no leg brings more" in note for note in fuse(runs, qrels, depth=25, **QUICK).notes)
 

@@ -5,6 +5,7 @@ import pytest
 
 from fusing_cases import engine_of, made, problem_of
 from linrank import LinrankError, fuse
+from linrank.fusing.evaluation import LegWeight
 from linrank.fusing.oddities import oddities
 
 RUNS, QRELS = made(n_queries=20)
@@ -72,6 +73,30 @@ def test_a_signal_that_is_the_same_for_all_weighs_nothing(method, number):
     assert fusion.weight_of["same"] == 0.0
     assert "same" not in fusion.configuration.content
     assert any(note.startswith("same weigh") for note in fusion.notes)
+
+
+def test_methods_that_order_all_candidates_again_and_again_are_refused_where_there_are_many(monkeypatch):
+    monkeypatch.setattr("linrank.fusing.fuse._MOST_ROWS", 100)
+    with pytest.raises(LinrankError, match=r"method 'search' orders all candidates.* more than 100\. Use pairwise"):
+        fuse(RUNS, QRELS, method="search")
+
+
+def test_judgements_of_one_label_teach_nothing_where_others_are_left_out():
+    relevant = {query: {d: 1.0 for d, label in labels.items() if label > 0} for query, labels in QRELS.items()}
+    with pytest.raises(LinrankError, match=r"judged candidates of different labels.* \(--unjudged irrelevant\)"):
+        fuse(RUNS, relevant, unjudged="left-out", method="pairwise", n_folds=2)
+
+
+def test_the_page_says_what_auto_came_to(tmp_path):
+    fusion = fuse(RUNS, QRELS, n_folds=2, n_resamples=2)
+    fusion.page(tmp_path / "page.html")
+    assert f"Weights by auto, which came to {fusion.used}." in (tmp_path / "page.html").read_text()
+
+
+def test_a_leg_that_weighs_nothing_can_go_only_where_little_is_lost():
+    assert not LegWeight("a", 0.0, 0.0, 0.0, 0.02, (0.0, 0.05)).can_go
+    assert LegWeight("a", 0.0, 0.0, 0.0, 0.0, (-0.01, 0.01)).can_go
+    assert not LegWeight("a", 0.0, 0.0, 0.0).can_go
 
 
 def test_judgements_that_are_there_again_are_told_of(tmp_path):

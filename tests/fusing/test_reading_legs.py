@@ -54,6 +54,14 @@ def test_what_is_wrong_in_a_parquet_file_is_named(tmp_path, column, values, said
     assert str(refused.value).startswith(f"{path}: {said}")
 
 
+@pytest.mark.parametrize("value", [float("nan"), None, 1.5, ""])
+def test_what_is_no_id_in_lists_is_named(value):
+    """NumPy would make texts of all values that stand beside one."""
+    with pytest.raises(LinrankError) as refused:
+        read_legs({**TABLE, "query": ["q1", value, "q2"]})
+    assert str(refused.value).startswith(f"the table: row 2: query is {value!r}, which is neither")
+
+
 def test_a_parquet_file_that_is_damaged_or_empty_is_refused(tmp_path):
     path = tmp_path / "hits.parquet"
     parquet.write_table(pa.table(TABLE), path)

@@ -148,7 +148,7 @@ def _fuse(arguments: Namespace, engine: Any, runs: dict[str, str], out: str) -> 
     if arguments.page is not None:
         made.page(arguments.page)
     if arguments.json:
-        dump_json({**made.to_dict(), "files": written, "page": arguments.page, "commands": made.commands(out)})
+        dump_json({**made.to_dict(), "files": written, "page": arguments.page, "commands": _commands(made, out)})
     else:
         _show(made, out, written, arguments.page)
 
@@ -158,13 +158,20 @@ def _show(made: Fusion, out: str, written: list[str], page: str | None) -> None:
     print_(f"{made}\n")
     if out != STANDARD:
         print_(f"{out}: for {made.engine.title}; beside it {', '.join(file for file in written if file != out)}")
-        for file in set(made.files(out)) - set(written):
+        for file in (file for file in made.files(out) if file not in written):
             print_(f"{file}: is there already, and left as it is")
     if page is not None:
         print_(f"{page}: one page to look at")
-    commands = made.commands(out)
+    commands = _commands(made, out)
     if commands:
         print_(f"\n{commands}")
+
+
+def _commands(made: Fusion, out: str) -> str:
+    """What to type to install the file and to use it; they name files."""
+    if out != STANDARD:
+        return made.commands(out)
+    return f"# --out FILE writes what goes beside it too, and says the commands for {made.engine.title}"
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -148,11 +148,6 @@ class Candidates:
         ids[:] = list(self.query_ids)
         return Queries(ids, self.starts, None)
 
-    def take(self, queries: Offsets) -> Candidates:
-        """Those of some queries, in the order given."""
-        ids = [self.query_ids[query] for query in queries.tolist()]
-        return Candidates.of([leg.take(queries) for leg in self.legs], ids, self.document_ids, self.depth, self.signals)
-
     def without(self, leg: int) -> Candidates:
         """As if one of the legs were not asked: what it alone brings is no candidate."""
         legs = [other for place, other in enumerate(self.legs) if place != leg]
@@ -168,9 +163,6 @@ class Candidates:
 
         over_queries(fill, self.starts)
         return made
-
-    def with_signals(self, signals: Mapping[str, Vector]) -> Candidates:
-        return replace(self, signals=dict(signals))
 
 
 def _union(

@@ -47,7 +47,7 @@ class Columns:
         """A column of whole numbers, or of texts."""
         name = self._required(names)
         values = self.columns[name]
-        if values.dtype.kind in "iuU":
+        if values.dtype.kind in "iu":
             return values
         for row, value in enumerate(values.tolist()):
             if not is_name(value):
@@ -111,7 +111,7 @@ def columns_of(table: Any) -> Columns:
     if isinstance(table, str | os.PathLike):
         return _of_file(os.fspath(table))
     if isinstance(table, Mapping):
-        made = {str(name): np.asarray(column) for name, column in table.items()}
+        made = {str(name): _array(column) for name, column in table.items()}
         shapes = {column.shape for column in made.values()}
         if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
             raise LinrankError("the table's columns are not of one length each. Give one value a row.")
@@ -167,7 +167,15 @@ def _of_file(path: str) -> Columns:
     return Columns(path, made, [number for number, _ in rows])
 
 
-def _texts(values: list[str]) -> NDArray[Any]:
+def _array(column: Any) -> NDArray[Any]:
+    """A column of a mapping; where texts stand beside other things, each as it is given."""
+    made = np.asarray(column)
+    if made.ndim == 1 and made.dtype.kind == "U" and not isinstance(column, np.ndarray):
+        return made if all(isinstance(value, str) for value in column) else _texts(list(column))
+    return made
+
+
+def _texts(values: list[Any]) -> NDArray[Any]:
     made = np.empty(len(values), dtype=object)
     made[:] = values
     return made

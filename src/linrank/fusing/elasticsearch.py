@@ -28,7 +28,6 @@ class Elasticsearch(FusionEngine):
     title: ClassVar[str] = "Elasticsearch"
     ending: ClassVar[str] = "elasticsearch.json"
     limits: ClassVar[Limits] = Limits(
-        sum_to_one=False,
         negative_scores=False,
         why_no_signals="Put them into a retriever (function_score), and give its scores as a run.",
     )

@@ -27,7 +27,6 @@ class Limits:
     Attributes
     ----------
     non_negative : whether it refuses weights below 0
-    sum_to_one : whether weights must add up to 1
     most_legs, legs : how many legs it takes at most, or exactly
     negative_scores : whether its queries can have scores below 0
     signals : whether numbers of documents, such as popularity, can be added
@@ -35,7 +34,6 @@ class Limits:
     """
 
     non_negative: bool = True
-    sum_to_one: bool = True
     most_legs: int | None = None
     legs: int | None = None
     negative_scores: bool = True

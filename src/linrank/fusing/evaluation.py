@@ -110,10 +110,8 @@ class LegWeight:
 
     @property
     def can_go(self) -> bool:
-        """Whether it weighs nothing, or no more than 0.01 of the measure can be lost, by the interval."""
-        if self.loss_interval is None:
-            return False
-        return self.weight == 0.0 or self.loss_interval[1] <= MOST_LOST
+        """Whether no more than 0.01 of the measure can be lost, by the interval."""
+        return self.loss_interval is not None and self.loss_interval[1] <= MOST_LOST
 
 
 def leg_weights(

@@ -33,6 +33,7 @@ from linrank.reading.logs.judgments import Judgments, read_judgments
 _DOCUMENT = ("document", "docid", "doc_id", "document_id", "doc", "id")
 # Beyond, orders of all candidates are not gone through by the hundred: no grid and no search.
 _MOST_ROWS = 2_000_000
+_BY_MANY_ORDERS = ("grid", "search")
 _TO_JUDGE = 5
 # Methods that learn no weights, and can be asked for.
 _ASKED_FOR = ("rrf", "rrf60", "equal")
@@ -147,6 +148,11 @@ def _learnt(
     engine, candidates = problem.engine, problem.candidates
     quick = candidates.n_rows > _MOST_ROWS
     methods = methods_for(problem, quick=quick)
+    if quick and method in _BY_MANY_ORDERS:
+        raise LinrankError(
+            f"method {method!r} orders all candidates by the hundred times, and there are {candidates.n_rows:,}, more "
+            f"than {_MOST_ROWS:,}. Use pairwise or ndcg, a smaller depth or fewer judged queries."
+        )
     if method not in methods:
         raise LinrankError(f"there is no method {method!r}; there are {', '.join(methods)}.")
     ones = np.ones(problem.n_queries)

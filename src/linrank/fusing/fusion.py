@@ -98,6 +98,11 @@ class Fusion:
         """The weights by the names of legs and signals; empty where ranks are fused."""
         return {weight.name: weight.weight for weight in self.weights}
 
+    @property
+    def learnt_by(self) -> str:
+        """The method, and what it came to, in words."""
+        return f"{self.method}, which came to {self.used}" if self.method != self.used else self.used
+
     def standing(self, method: str) -> Standing:
         """One of the methods on held-out queries."""
         for standing in self.standings:
@@ -224,8 +229,7 @@ class Fusion:
                 lost = f"{weight.loss:+.4f} ({low:+.4f} to {high:+.4f})"
             interval = f"{weight.low:.4g} to {weight.high:.4g}"
             rows.append((weight.name, f"{weight.weight:.6g}", interval, lost, "can go" if weight.can_go else ""))
-        came_to = f"{self.method}, which came to {self.used}" if self.method != self.used else self.used
-        said = f"weights by {came_to}, {where}\n{_indented(text_table(rows))}"
+        said = f"weights by {self.learnt_by}, {where}\n{_indented(text_table(rows))}"
         if any(weight.can_go for weight in self.weights):
             said += f"\n  can go: without it, no more than {MOST_LOST} {self.measure} is lost, by the interval"
         return said

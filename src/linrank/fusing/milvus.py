@@ -31,7 +31,7 @@ class Milvus(FusionEngine):
     name: ClassVar[str] = "milvus"
     title: ClassVar[str] = "Milvus"
     ending: ClassVar[str] = "milvus.py"
-    limits: ClassVar[Limits] = Limits(sum_to_one=False)
+    limits: ClassVar[Limits] = Limits()
     normalisers: ClassVar[Mapping[str, Normaliser]] = {"norm_score": Bounded("IP"), "none": AsGiven()}
 
     metrics: str = ""

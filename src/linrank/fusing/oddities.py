@@ -23,8 +23,8 @@ def _shallow(problem: FusionProblem) -> Iterator[str]:
     most = max(int(np.diff(leg.starts).max(initial=0)) for leg in problem.candidates.legs)
     if most < depth:
         yield (
-            f"no leg brings more than {most:,} hits of a query, and the configuration asks for {depth:,}: give deeper "
-            f"runs, or depth {most:,}, unless there are no more"
+            f"no leg brings more than {most:,} hits of a query, and the depth is {depth:,}: give deeper runs, or depth "
+            f"{most:,}, unless there are no more"
         )
 
 

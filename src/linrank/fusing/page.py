@@ -128,9 +128,10 @@ def _weights(fusion: Fusion) -> str:
         )
     head = _head("leg", "", "weight, 95 % interval", "lost without it")
     return (
+        f"<p>Weights by {text(fusion.learnt_by)}.</p>"
         f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
         '<p class="remark">Intervals are of weights learnt again on queries drawn with replacement. A leg can go where '
-        "it weighs nothing, or asking the others alone loses no more than 0.01 by the interval: it saves a search.</p>"
+        "asking the others alone loses no more than 0.01 by the interval: it saves a search.</p>"
     )
 
 

@@ -56,13 +56,6 @@ class JudgedDocuments:
         whole = (np.array(queries, dtype=np.int64), np.array(documents, dtype=np.int64))
         return cls(*whole, np.array(values, dtype=np.float64))
 
-    def take(self, queries: Offsets) -> JudgedDocuments:
-        """Of some queries, numbered in the order given."""
-        number = np.full(int(max(self.queries.max(initial=-1), queries.max(initial=-1))) + 1, -1)
-        number[queries] = np.arange(len(queries))
-        kept = number[self.queries] >= 0
-        return JudgedDocuments(number[self.queries[kept]], self.documents[kept], self.labels[kept])
-
 
 @dataclass(frozen=True, eq=False)
 class FusionProblem(EngineCandidates):
@@ -165,12 +158,6 @@ class FusionProblem(EngineCandidates):
         if fuser not in self._known:
             self._known[fuser] = self.measured(fuser.scores(self))
         return self._known[fuser]
-
-    def subset(self, queries: Offsets) -> FusionProblem:
-        """That of some queries."""
-        return FusionProblem.of(
-            self.engine, self.candidates.take(queries), self.judged.take(queries), self.measure, self.unjudged
-        )
 
     def without(self, leg: int) -> FusionProblem | None:
         """That of all legs but one; None where the engine does not fuse the others."""

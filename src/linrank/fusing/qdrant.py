@@ -35,7 +35,7 @@ class Qdrant(FusionEngine):
     name: ClassVar[str] = "qdrant"
     title: ClassVar[str] = "Qdrant"
     ending: ClassVar[str] = "qdrant.json"
-    limits: ClassVar[Limits] = Limits(non_negative=False, sum_to_one=False, signals=True)
+    limits: ClassVar[Limits] = Limits(non_negative=False, signals=True)
     normalisers: ClassVar[Mapping[str, Normaliser]] = {"none": AsGiven()}
     precision: ClassVar[type[np.floating[Any]]] = np.float64
     run_by: ClassVar[str] = "Qdrant's core"

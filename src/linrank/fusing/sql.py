@@ -30,7 +30,7 @@ class SQL(FusionEngine):
     name: ClassVar[str] = "sql"
     title: ClassVar[str] = "SQL"
     ending: ClassVar[str] = "sql"
-    limits: ClassVar[Limits] = Limits(non_negative=False, sum_to_one=False, signals=True)
+    limits: ClassVar[Limits] = Limits(non_negative=False, signals=True)
     normalisers: ClassVar[Mapping[str, Normaliser]] = {"min_max": MinMax(), "none": AsGiven()}
     precision: ClassVar[type[np.floating[Any]]] = np.float64
     run_by: ClassVar[str] = "PostgreSQL with pgvector, DuckDB and SQLite"

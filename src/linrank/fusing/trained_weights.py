@@ -35,9 +35,7 @@ class Pairwise:
 
     def learn(self, problem: FusionProblem, counts: Vector) -> WeightedLegs:
         if not (counts * problem.training.n_pairs).any():
-            raise LinrankError(
-                "no query has candidates of different labels, so that there is nothing to learn from. Judge more."
-            )
+            raise LinrankError(_no_pairs(problem))
         return weighted(problem, self.minimum(problem, counts))
 
     def minimum(self, problem: FusionProblem, counts: Vector) -> Vector:
@@ -83,6 +81,15 @@ class Pairwise:
                 break
             scale = reached
         return direction * scale
+
+
+def _no_pairs(problem: FusionProblem) -> str:
+    if problem.unjudged == "irrelevant":
+        return "no query has candidates of different labels, so that there is nothing to learn from. Judge more."
+    return (
+        f"no query has judged candidates of different labels, and unjudged ones are not trained on ({problem.unjudged}"
+        "), so that there is nothing to learn from. Judge more, or use unjudged='irrelevant' (--unjudged irrelevant)."
+    )
 
 
 def weighted(problem: FusionProblem, found: Vector) -> WeightedLegs:

@@ -34,7 +34,7 @@ class Vespa(FusionEngine):
     name: ClassVar[str] = "vespa"
     title: ClassVar[str] = "Vespa"
     ending: ClassVar[str] = "profile"
-    limits: ClassVar[Limits] = Limits(non_negative=False, sum_to_one=False, signals=True)
+    limits: ClassVar[Limits] = Limits(non_negative=False, signals=True)
     normalisers: ClassVar[Mapping[str, Normaliser]] = {"none": AsGiven()}
     precision: ClassVar[type[np.floating[Any]]] = np.float64
     # Every feature is computed for every candidate: where a run lacks it, its score is below all that are there.
