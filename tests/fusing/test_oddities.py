@@ -108,3 +108,9 @@ def test_judgements_that_are_there_again_are_told_of(tmp_path):
     notes = fuse(RUNS, tmp_path / "qrels.csv", method="equal", n_folds=2).notes
     assert any("1 judgements are there again with another rating" in note for note in notes)
     assert any("1 judgements have no rating" in note for note in notes)
+
+
+def test_a_leg_that_alone_brings_what_is_relevant_can_be_measured_without():
+    runs = {leg: {str(q): {f"{leg}{place}": 9.0 - place for place in range(1, 6)} for q in range(3)} for leg in "ab"}
+    made = fuse(runs, {str(q): {f"a{q + 1}": 1, "b1": 0} for q in range(3)}, "sql", n_folds=2, n_resamples=2)
+    assert made.weight_of["a"] > made.weight_of["b"]

@@ -26,6 +26,7 @@ from linrank.fusing.oddities import oddities
 from linrank.fusing.problem import UNJUDGED, FusionProblem, JudgedDocuments
 from linrank.fusing.query_classes import ByClass, classes_of, learn_by_class
 from linrank.fusing.registry import engine_named
+from linrank.fusing.trained_weights import check_pairs
 from linrank.fusing.verdict import verdict
 from linrank.measures import parse_measures
 from linrank.reading.logs.judgments import Judgments, read_judgments
@@ -108,6 +109,7 @@ def fuse(
     problem = FusionProblem.of(target, judged, documents, decides, unjudged)
     _check_known(problem, judgments.labels)
     _check_brought(problem)
+    check_pairs(problem)
     lost = _left_out(target, legs.legs, brought.legs)
     notes = (*oddities(problem), *said, *lost, *also, *_of_judgments(judgments))
     made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, notes)

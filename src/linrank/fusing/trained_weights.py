@@ -35,7 +35,8 @@ class Pairwise:
 
     def learn(self, problem: FusionProblem, counts: Vector) -> WeightedLegs:
         if not (counts * problem.training.n_pairs).any():
-            raise LinrankError(_no_pairs(problem))
+            # Of these queries, or of the legs that are left, there is nothing but the pull.
+            return weighted(problem, problem.equal_weights * problem.spreads)
         return weighted(problem, self.minimum(problem, counts))
 
     def minimum(self, problem: FusionProblem, counts: Vector) -> Vector:
@@ -83,10 +84,15 @@ class Pairwise:
         return direction * scale
 
 
-def _no_pairs(problem: FusionProblem) -> str:
+def check_pairs(problem: FusionProblem) -> None:
+    """Refuse judgements of which nothing can be learnt."""
+    if problem.training.n_pairs.any():
+        return
     if problem.unjudged == "irrelevant":
-        return "no query has candidates of different labels, so that there is nothing to learn from. Judge more."
-    return (
+        raise LinrankError(
+            "no query has candidates of different labels, so that there is nothing to learn from. Judge more."
+        )
+    raise LinrankError(
         f"no query has judged candidates of different labels, and unjudged ones are not trained on ({problem.unjudged}"
         "), so that there is nothing to learn from. Judge more, or use unjudged='irrelevant' (--unjudged irrelevant)."
     )
