@@ -153,6 +153,19 @@ class Candidates:
         legs = [other for place, other in enumerate(self.legs) if place != leg]
         return Candidates.of(legs, self.query_ids, self.document_ids, self.depth, self.signals)
 
+    def brought_by(self, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Of each row, whether one of the legs that are asked brings its document."""
+        made = np.zeros(self.n_rows, dtype=bool)
+        searched = [(leg, rows) for leg, rows, is_asked in zip(self.legs, self.rows, asked, strict=True) if is_asked]
+
+        def mark(first: int, last: int) -> None:
+            for leg, rows in searched:
+                starts = leg.starts[first : last + 1]
+                made[np.repeat(self.starts[first:last], np.diff(starts)) + rows[starts[0] : starts[-1]]] = True
+
+        over_queries(mark, self.starts)
+        return made
+
     def ranks(self) -> NDArray[np.int32]:
         """The place of each row's document in each leg, from 1 on; 0 where the leg did not bring it."""
         made = np.zeros((self.n_rows, len(self.legs)), dtype=np.int32)

@@ -41,13 +41,8 @@ class WeightedLegs:
         asked = engine.asked(weights[: len(candidates.candidates.legs)])
         if asked.all():
             return candidates.by_rows(lambda rows: engine.combine(matrix[rows], weights))
-        ranks = candidates.ranks
-
-        def score(rows: slice) -> Vector:
-            is_brought = (ranks[rows][:, asked] > 0).any(axis=1)
-            return np.where(is_brought, engine.combine(matrix[rows], weights), -np.inf)
-
-        return candidates.by_rows(score)
+        brought = candidates.candidates.brought_by(asked)
+        return candidates.by_rows(lambda rows: np.where(brought[rows], engine.combine(matrix[rows], weights), -np.inf))
 
 
 @dataclass(frozen=True)

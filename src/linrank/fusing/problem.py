@@ -126,9 +126,8 @@ class FusionProblem(EngineCandidates):
 
     def _unretrieved_with(self, gone: NDArray[np.bool_]) -> Unretrieved:
         """The labels of judged documents that no leg brought or that are `gone`."""
-        missed = gone & ~np.isnan(self.labels)
-        of_query = np.repeat(np.arange(self.n_queries), np.diff(self.candidates.starts))
-        queries, labels = of_query[missed], self.labels[missed]
+        missed = np.flatnonzero(gone & ~np.isnan(self.labels))
+        queries, labels = np.searchsorted(self.candidates.starts, missed, side="right") - 1, self.labels[missed]
         if self.unretrieved is not None:
             before = np.repeat(np.arange(self.n_queries), np.diff(self.unretrieved.starts))
             queries, labels = np.append(before, queries), np.append(self.unretrieved.labels, labels)

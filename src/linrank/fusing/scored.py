@@ -46,8 +46,14 @@ class EngineCandidates:
     @cached_property
     def is_constant(self) -> NDArray[np.bool_]:
         """Of each column, whether its numbers differ within queries by no more than the rounding of their mean."""
-        matrix = self.matrix
-        sizes: Vector = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
+        starts, matrix = self.candidates.starts, self.matrix
+
+        def largest(first: int, last: int) -> Vector:
+            rows = matrix[starts[first] : starts[last]]
+            made: Vector = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
+            return made
+
+        sizes: Vector = np.max([np.zeros(matrix.shape[1]), *over_queries(largest, starts)], axis=0)
         return np.less_equal(self._deviations, _ROUNDING * sizes)
 
     @cached_property
