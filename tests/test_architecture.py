@@ -128,3 +128,48 @@ def test_every_public_name_can_be_loaded():
         assert getattr(linrank, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         linrank.nonsense  # noqa: B018
+
+
+def summing_and_storing_loops(tree: ast.AST) -> list[str]:
+    """Innermost loops of summing kernels that add up a number and write to an array in one."""
+    found = []
+    kernels = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and "summing_kernel" in map(ast.unparse, node.decorator_list)
+    )
+    for kernel in kernels:
+        for loop in ast.walk(kernel):
+            inside = [node for node in ast.walk(loop) if node is not loop]
+            if not isinstance(loop, ast.For | ast.While) or any(isinstance(n, ast.For | ast.While) for n in inside):
+                continue
+            written = [node for node in inside if isinstance(getattr(node, "ctx", None), ast.Store)]
+            added = {n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+            begun = {name.id for n in inside if isinstance(n, ast.Assign) for name in n.targets if hasattr(name, "id")}
+            if added - begun and any(isinstance(node, ast.Subscript) for node in written):
+                found.append(f"{kernel.name}:{loop.lineno}")
+    return found
+
+
+def test_a_loop_that_sums_out_of_order_writes_to_no_array():
+    # Where arrays that it writes to may overlap others, LLVM has two forms of a loop, and where they lie in memory
+    # decides which of them runs: sums would have another order in each.
+    both = """
+@summing_kernel
+def add(values, slopes):
+    total = 0.0
+    for i in range(3):
+        part = 0.0
+        for j in range(len(values)):
+            part += values[j]
+            slopes[j] += 1.0
+        total += part
+        for j in range(len(values)):
+            scaled = values[j]
+            scaled *= 2.0
+            slopes[j] = scaled
+    return total
+"""
+    assert summing_and_storing_loops(ast.parse(both)) == ["add:7"]
+    found = {str(path): summing_and_storing_loops(ast.parse(path.read_text())) for path in FILES}
+    assert {path: loops for path, loops in found.items() if loops} == {}

@@ -35,7 +35,9 @@ def kernel(function: Function) -> Function:
 def summing_kernel(function: Function) -> Function:
     """Compile like `kernel`, but let sums be reassociated: several times faster for long dot products.
 
-    The same machine code runs whatever the number of threads, so results are still the same to the last bit.
+    The same machine code runs whatever the number of threads, so results are still the same to the last bit. A loop
+    that sums must write to no array: of one that does there are two forms, and where the arrays lie decides between
+    them. `tests/test_architecture.py` looks for such loops.
     """
     return _compile(function, fastmath=_REASSOCIATED)
 

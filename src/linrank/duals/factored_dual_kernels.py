@@ -41,6 +41,7 @@ def _sum_by_level(vectors, weights, levels, n_levels, table):  # type: ignore[no
     for level in range(n_levels):
         for k in range(rank):
             total += table[level, k] * table[level + 1, k]
+        for k in range(rank):
             table[level + 1, k] += table[level, k]
     return total
 
@@ -126,7 +127,8 @@ def _direct(factors, weights, rate, moves):  # type: ignore[no-untyped-def]
             # Where the box lets nothing move, the projected gradient is zero.
             squares_of_document += gradient * gradient if move != 0.0 else 0.0
             of_document += gradient * move
-            moves[i, k] = move
+        for k in range(factors.shape[1]):
+            moves[i, k] = min(1.0, max(0.0, factors[i, k] - rate * moves[i, k])) - factors[i, k]
         slope += weights[i] * of_document
         squares += weights[i] * squares_of_document
     return slope, squares

@@ -23,6 +23,7 @@ def add_offset_hinge(  # type: ignore[no-untyped-def]
     """
     widest = _widest(column_starts, first_query, stop_query)
     column_scores, column_roots, column_slopes = np.empty(widest), np.empty(widest), np.empty(widest)
+    alphas = np.empty(widest)
     value = 0.0
     for q in range(first_query, stop_query):
         start, width = column_starts[q], column_starts[q + 1] - column_starts[q]
@@ -38,11 +39,13 @@ def add_offset_hinge(  # type: ignore[no-untyped-def]
             for c in range(ends[r]):
                 root = root_of_row * column_roots[c]
                 pull = root * (beyond + column_scores[c])
-                anchor = anchors[cell + c]
-                alpha = min(max(anchor + pull / (2.0 * coupling), 0.0), C * root)
-                part += alpha * (pull + coupling * (2.0 * anchor - alpha))
-                slope += root * alpha
-                column_slopes[c] += root * alpha
+                alphas[c] = min(max(anchors[cell + c] + pull / (2.0 * coupling), 0.0), C * root)
+                column_slopes[c] += root * alphas[c]
+            for c in range(ends[r]):
+                root = root_of_row * column_roots[c]
+                pull = root * (beyond + column_scores[c])
+                part += alphas[c] * (pull + coupling * (2.0 * anchors[cell + c] - alphas[c]))
+                slope += root * alphas[c]
             value += query_weights[q] * part
             slopes[rows[r] - first_row] -= query_weights[q] * slope
         for c in range(width):
@@ -59,6 +62,7 @@ def add_laplacian(  # type: ignore[no-untyped-def]
     widest = _widest(column_starts, first_query, stop_query)
     column_scores, column_roots = np.empty(widest), np.empty(widest)
     column_values, column_products = np.empty(widest), np.empty(widest)
+    weights = np.empty(widest)
     for q in range(first_query, stop_query):
         start, width = column_starts[q], column_starts[q + 1] - column_starts[q]
         for c in range(width):
@@ -75,9 +79,10 @@ def add_laplacian(  # type: ignore[no-untyped-def]
             for c in range(ends[r]):
                 root = root_of_row * column_roots[c]
                 wish = anchors[cell + c] + root * (beyond + column_scores[c]) / (2.0 * coupling)
-                weight = root * root if 0.0 < wish < C * root else 0.0
-                product += weight * (value - sign * column_values[c])
-                column_products[c] += weight * (column_values[c] - sign * value)
+                weights[c] = root * root if 0.0 < wish < C * root else 0.0
+                column_products[c] += weights[c] * (column_values[c] - sign * value)
+            for c in range(ends[r]):
+                product += weights[c] * (value - sign * column_values[c])
             products[rows[r] - first_row] += scale * product
         for c in range(width):
             products[columns[start + c] - first_row] += scale * column_products[c]
@@ -149,6 +154,7 @@ def settle(  # type: ignore[no-untyped-def]
             change = shrunk[row, c] - anchors[cell + c]
             moved += change * change
             uphill -= change * (shrunk[row, c] - settled[cell + c])
+        for c in range(width):
             anchors[cell + c] = shrunk[row, c]
         short = scores[rows[r]] - 1.0
         for c in range(ends[r]):

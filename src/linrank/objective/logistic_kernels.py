@@ -113,9 +113,9 @@ def _add_forces(own, count, chances, loads, slopes):  # type: ignore[no-untyped-
     """Push each lower document down by own x load x chance; return what they push up together."""
     total = 0.0
     for q in range(count):
-        force = own * loads[q] * chances[q]
-        total += force
-        slopes[q] += force
+        total += own * loads[q] * chances[q]
+    for q in range(count):
+        slopes[q] += own * loads[q] * chances[q]
     return total
 
 
@@ -145,9 +145,9 @@ def _add_bends(own, values, p, count, across, bends, products):  # type: ignore[
     total = 0.0
     value = values[p]
     for q in range(count):
-        bend = own * bends[q]
-        total += bend * (value - across * values[q])
-        products[q] += bend * (values[q] - across * value)
+        total += own * bends[q] * (value - across * values[q])
+    for q in range(count):
+        products[q] += own * bends[q] * (values[q] - across * value)
     return total
 
 

@@ -135,12 +135,12 @@ def _slopes_of_all(document_weights, rows, lower, scale, room):  # type: ignore[
         goal, weight = scores[p] - 1.0, weights[p]
         pull, part = 0.0, 0.0
         for q in range(lower[p]):
-            lack = scores[q] - goal
-            lack = max(0.0, lack)
+            lack = max(0.0, scores[q] - goal)
             push = weights[q] * lack
             pull += push
             part += push * lack
-            slopes[q] += weight * lack
+        for q in range(lower[p]):
+            slopes[q] += weight * max(0.0, scores[q] - goal)
         slopes[p] -= pull
         loss += weight * part
     for p in range(n):
