@@ -2,11 +2,15 @@
 
     python benchmarks/fusing_quality.py [--to opensearch] [--normaliser z_score] [--queries 60] [--seeds 3]
     python benchmarks/fusing_quality.py --pages --queries 377 --seeds 6      # needs pip install --group hybrid
+    python benchmarks/fusing_quality.py --classes --seeds 50
 
 Of made-up legs, weights are learnt of so many judged queries and measured on 500 others. A leg is better for one query
 than for another, as legs are, and brings 25 of 60 documents. With --pages, the legs are those of
 examples/hybrid_search.py and every page asks its own query: weights are learnt of some, drawn by each seed, and
 measured on all the others. Printed is the mean NDCG@10 of the grid, and what the others have more.
+
+With --classes, the queries are of two classes: drawn by lot, or such that the better of two legs is another in each. Of
+how many problems weights for classes are taken, is printed.
 """
 
 import argparse
@@ -17,10 +21,13 @@ from pathlib import Path
 import numpy as np
 
 from linrank.fusing.candidates import Candidates
+from linrank.fusing.evaluation import standings
 from linrank.fusing.legs import read_legs
 from linrank.fusing.methods import methods_for
 from linrank.fusing.problem import FusionProblem, JudgedDocuments
+from linrank.fusing.query_classes import learn_by_class
 from linrank.fusing.registry import engine_named
+from linrank.fusing.trained_weights import Pairwise
 from linrank.measures import parse_measure
 
 # How strongly the scores of each leg rise with the label.
@@ -34,18 +41,29 @@ KINDS = {
     "four legs": (1.0, 2.0, 3.0, 0.5),
 }
 METHODS = ("auto", "pairwise", "ndcg", "search", "equal", "rrf")
+# How strongly the scores of two legs rise with the label, in each of two classes.
+CLASSES = {
+    "drawn by lot": ((1.0, 3.0), (1.0, 3.0)),
+    "a little different": ((1.5, 2.5), (2.5, 1.5)),
+    "different": ((1.0, 3.0), (3.0, 1.0)),
+    "opposite": ((0.0, 3.0), (3.0, 0.0)),
+}
 UNITS = (8.0, 0.2, 2.0, 1.0)
 DOCUMENTS, DEPTH, UNSEEN = 60, 25, 500
 
 
 def made_runs(kind, n_queries, rng):
-    runs, qrels = {f"leg{number}": {} for number in range(len(KINDS[kind]))}, {}
+    return runs_of(lambda query: KINDS[kind], kind, n_queries, rng)  # noqa: ARG005
+
+
+def runs_of(strengths_of, kind, n_queries, rng):
+    runs, qrels = {f"leg{number}": {} for number in range(len(strengths_of(0)))}, {}
     for query in range(n_queries):
         labels = np.where(rng.random(DOCUMENTS) < 0.1, rng.integers(1, 4, DOCUMENTS), 0)
         labels[0] = 2
         if kind == "one relevant":
             labels = 3 * (np.arange(DOCUMENTS) == rng.integers(DOCUMENTS))
-        for unit, strength, run in zip(UNITS, KINDS[kind], runs.values(), strict=False):
+        for unit, strength, run in zip(UNITS, strengths_of(query), runs.values(), strict=False):
             rise = 0.15 * strength * max(0.0, 1.0 + 0.5 * rng.normal())
             tail = kind == "long tails"
             chance = 0.3 * np.exp(1.2 * rng.normal(size=DOCUMENTS)) if tail else rng.gamma(2.0, 0.25, DOCUMENTS)
@@ -108,6 +126,17 @@ def on_pages(problem, n_queries, seed):
     return means_of(problem, counts)
 
 
+def classes_taken(engine, kind, n_queries, seed):
+    """Whether two classes are given weights of their own."""
+    rng = np.random.default_rng(seed)
+    of_query = rng.permutation(np.arange(n_queries) % 2).tolist()
+    runs, qrels = runs_of(lambda query: CLASSES[kind][of_query[query]], kind, n_queries, rng)
+    problem = problem_of(engine, runs, qrels, DEPTH)
+    names = [str(of_query[int(query[1:])]) for query in problem.candidates.query_ids]
+    (deployed,) = standings(problem, {"pairwise": Pairwise()}, "pairwise", 5, seed)
+    return learn_by_class(problem, names, "class", deployed, n_folds=5, seed=seed).differ
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--to", default="opensearch")
@@ -115,9 +144,15 @@ def main():
     parser.add_argument("--queries", type=int, default=60)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--pages", action="store_true")
+    parser.add_argument("--classes", action="store_true")
     given = parser.parse_args()
     settings = {"metrics": "BM25,IP,IP,IP"} if given.to == "milvus" else {}
     engine = engine_named(given.to, normaliser=given.normaliser, **settings)
+    if given.classes:
+        for kind in CLASSES:
+            taken = sum(classes_taken(engine, kind, given.queries, seed) for seed in range(given.seeds))
+            print(f"{kind:<20}{taken:4d} of {given.seeds}", flush=True)
+        return
     print(f"{'':<14}{'grid':>8}" + "".join(f"{name:>10}" for name in METHODS))
     every = []
     pages = pages_problem(engine) if given.pages else None

@@ -1,6 +1,7 @@
 """`linrank fuse` as a new user types it."""
 
 import json
+from hashlib import sha256
 
 import pytest
 
@@ -47,6 +48,23 @@ def test_three_runs_and_judgements_become_a_pipeline_and_a_page(files, tmp_path,
     (tmp_path / "fusion.opensearch.json").write_text("mine")
     assert main(["fuse", *files, *QUICK]) == 1
     assert "is there already" in capsys.readouterr().err
+
+
+def test_files_of_classes_that_are_no_more_are_named(files, tmp_path, capsys):
+    """As an earlier run with --by left them, the second changed since."""
+    assert main(["fuse", *files, *QUICK]) == 0
+    name, vectors = "fusion.opensearch.json", tmp_path / "fusion.opensearch.json.vectors.json"
+    endings = [".1-en.opensearch.json", ".2-fi.opensearch.json"]
+    known = json.loads(vectors.read_text()) | {"class_sha256": dict.fromkeys(endings, sha256(b"theirs").hexdigest())}
+    vectors.write_text(json.dumps(known))
+    for ending, content in zip(endings, ("theirs", "mine"), strict=True):
+        (tmp_path / f"{name}{ending}").write_text(content)
+    capsys.readouterr()
+    assert main(["fuse", *files, *QUICK]) == 0
+    said = capsys.readouterr().out
+    assert f"{name}{endings[0]}: of an earlier run's classes, removed" in said
+    assert f"{name}{endings[1]}: of an earlier run's classes, and changed since: left as it is" in said
+    assert [(tmp_path / f"{name}{ending}").exists() for ending in endings] == [False, True]
 
 
 def test_one_command_makes_a_query_for_qdrant(files, capsys):

@@ -65,11 +65,6 @@ def test_a_document_twice_in_a_leg_is_refused():
             Candidates.of(legs, ["q"], ["x", "y"], 10)
 
 
-def test_scores_that_are_no_numbers_are_refused():
-    with pytest.raises(LinrankError, match="leg 'a': the score of hit 1 is nan"):
-        Leg.of("a", [0, 0], [0, 1], [1.0, np.nan], 1)
-
-
 def test_runs_tables_and_responses_say_the_same(tmp_path):
     runs, _ = made(n_queries=3)
     rows = [(q, d, leg, s) for leg, run in runs.items() for q, hits in run.items() for d, s in hits.items()]

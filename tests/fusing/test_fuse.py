@@ -2,21 +2,16 @@
 
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from fusing_cases import SETTINGS, engine_of, legs_for, made, problem_of
+from fusing_cases import SETTINGS, engine_of, legs_for, made
 from linrank import LinrankError, fuse
 from linrank.fusing.engine import Deployed
-from linrank.fusing.evaluation import standings
-from linrank.fusing.fuse import with_classes
 from linrank.fusing.fusers import WeightedLegs
 from linrank.fusing.fusion import fused_runs
-from linrank.fusing.query_classes import learn_by_class
 from linrank.fusing.registry import ENGINES, REFUSED, engine_named
-from linrank.fusing.trained_weights import Pairwise
 
 QUICK = {"n_resamples": 5, "n_folds": 3}
 
@@ -257,48 +252,6 @@ def test_more_legs_than_opensearch_takes_are_refused():
         fuse(many, qrels)
 
 
-def by_language(seed, *, differ):
-    """Two classes of queries, for which different legs are good, or the same."""
-    one, qrels = made(n_queries=40, names=("bm25", "dense"), strengths=(0.3, 3.0), seed=seed)
-    two, more = made(
-        n_queries=40, names=("bm25", "dense"), strengths=(3.0, 0.3) if differ else (0.3, 3.0), seed=seed + 100
-    )
-    runs = {leg: one[leg] | {f"x{query}": hits for query, hits in two[leg].items()} for leg in one}
-    qrels |= {f"x{query}": labels for query, labels in more.items()}
-    table = {"query": list(qrels), "language": ["fi" if query.startswith("x") else "en" for query in qrels]}
-    return runs, qrels, table
-
-
-def test_classes_have_weights_of_their_own_where_they_need_them():
-    runs, qrels, table = by_language(0, differ=True)
-    fusion = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK)
-    assert fusion.by_class.differ
-    english, finnish = fusion.by_class.classes
-    assert english.weights[1] > 0.6 > 0.4 > finnish.weights[1]
-    assert sum(re.search(r"(en|fi)\.opensearch", name) is not None for name in fusion.configuration.classes) == 2
-
-
-def classes_taken(seeds, *, differ):
-    """Of how many random problems weights for classes are taken."""
-    taken = 0
-    for seed in seeds:
-        runs, qrels, table = by_language(seed, differ=differ)
-        problem = problem_of(runs, qrels, engine_of("opensearch"))
-        class_of = dict(zip(table["query"], table["language"], strict=True))
-        classes = [class_of[query] for query in problem.candidates.query_ids]
-        (deployed,) = standings(problem, {"pairwise": Pairwise()}, "pairwise", 3, seed)
-        by_class = learn_by_class(problem, classes, "language", deployed, n_folds=3, seed=seed)
-        taken += by_class.differ
-        assert (len({each.weights for each in by_class.classes}) > 1) == by_class.differ
-    return taken
-
-
-def test_classes_are_taken_where_they_differ_and_hardly_ever_elsewhere():
-    """At the level of 5 % one problem of 20 without any difference may be taken for one with."""
-    assert classes_taken(range(20), differ=False) <= 1
-    assert classes_taken(range(5), differ=True) == 5
-
-
 def test_saving_leaves_what_the_user_filled_in(tmp_path):
     runs, qrels = made(n_queries=12)
     fusion = fuse(runs, qrels, method="equal", **QUICK)
@@ -310,53 +263,20 @@ def test_saving_leaves_what_the_user_filled_in(tmp_path):
     assert json.loads((tmp_path / "pipeline.json.vectors.json").read_text())["format"] == "linrank-vectors"
 
 
-def test_classes_are_held_against_what_is_deployed():
-    """Weights for classes that are better than those of all, and worse than what is deployed, are not taken."""
-    runs, qrels, table = by_language(0, differ=True)
-    problem = problem_of(runs, qrels, engine_of("opensearch"))
-    class_of = dict(zip(table["query"], table["language"], strict=True))
-    classes = [class_of[query] for query in problem.candidates.query_ids]
-    (deployed,) = standings(problem, {"pairwise": Pairwise()}, "pairwise", 3, 0)
-    better = replace(deployed, per_query=np.ones(problem.n_queries))
-    assert learn_by_class(problem, classes, "language", deployed, n_folds=3, seed=0).differ
-    against = learn_by_class(problem, classes, "language", better, n_folds=3, seed=0)
-    assert not against.differ
-    assert against.gain < 0.0
-    assert {each.weights for each in against.classes} == {deployed.fuser.weights}
-    # That to weigh is better than not to is no difference of classes.
-    runs, qrels, table = by_language(0, differ=False)
-    fusion = fuse(runs, qrels, by="language", queries=table, method="rrf60", **QUICK)
-    assert not fusion.by_class.differ
-    assert fusion.standing("pairwise").mean > fusion.standing("rrf60").mean
+@pytest.mark.parametrize("settings", [{"n_resamples": 0}, {"method": "equal"}], ids=str)
+def test_a_weight_that_was_learnt_once_has_no_interval(settings, tmp_path):
+    fusion = fuse(*made(n_queries=12), **(QUICK | {"method": "pairwise"} | settings))
+    assert [(weight.low, weight.high) for weight in fusion.weights] == [(None, None)] * len(fusion.weights)
+    assert re.search(r"\n  bm25 +0\.\d+ {10}", str(fusion))
+    json.dumps(fusion.to_dict(), allow_nan=False)
+    fusion.page(tmp_path / "page.html")
+    assert "None" not in (tmp_path / "page.html").read_text()
 
 
-def test_files_of_classes_are_written_again_unless_somebody_changed_them(tmp_path):
-    runs, qrels, table = by_language(0, differ=True)
-    fusion = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK)
-    place = tmp_path / "pipeline.json"
-    first, second = (tmp_path / f"pipeline.json.{name}.opensearch.json" for name in ("1-en", "2-fi"))
-    assert {str(first), str(second)} < set(fusion.save(place))
-    other = replace(fusion, configuration=replace(fusion.configuration, classes=dict.fromkeys(
-        fusion.configuration.classes, "{}\n")))  # fmt: skip
-    second.write_text("mine")
-    assert str(second) not in other.save(place)
-    assert first.read_text() == "{}\n"
-    assert second.read_text() == "mine"
-
-
-def test_a_class_that_searches_other_legs_has_a_query_of_its_own():
-    """The weights of a pipeline stand for the clauses of its query, one each."""
-    runs, qrels, table = by_language(0, differ=True)
-    problem = problem_of(runs, qrels, engine_of("opensearch"))
-    fusion = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK)
-    english, finnish = fusion.by_class.classes
-    classes = (replace(english, weights=(0.0, 1.0)), finnish)
-    made_of = with_classes(fusion, problem, replace(fusion.by_class, classes=classes)).configuration
-    for ending, content in made_of.classes.items():
-        query = json.loads(made_of.beside.get(f"{ending}.query.json", made_of.beside[".query.json"]))
-        (processor,) = json.loads(content)["phase_results_processors"]
-        weights = processor["normalization-processor"]["combination"]["parameters"]["weights"]
-        assert len(query["query"]["hybrid"]["queries"]) == len(weights)
+@pytest.mark.parametrize("number", [1, -1])
+def test_too_few_resamples_for_an_interval_are_refused(number):
+    with pytest.raises(LinrankError, match=f"n_resamples={number}; intervals are of 2 or more"):
+        fuse(*made(n_queries=12), n_resamples=number)
 
 
 def test_the_page_stands_alone_and_takes_no_name_for_html(tmp_path):

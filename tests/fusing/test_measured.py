@@ -48,7 +48,7 @@ def test_a_measure_of_the_first_documents_is_that_of_the_whole_order(measure, un
         # Few different scores, so that many are tied at the cut-off.
         for scores in (rng.integers(0, 3, candidates.n_rows).astype(float), rng.random(candidates.n_rows)):
             wanted = evaluate(scores, whole, measure).per_query[parse_measure(measure)]
-            np.testing.assert_array_equal(problem.measured(scores), wanted)
+            np.testing.assert_array_equal(problem.measured(problem.given(scores)), wanted)
 
 
 def everything_of(problem):
@@ -62,7 +62,7 @@ def everything_of(problem):
         problem.ranks,
         problem.training.above,
         problem.training.n_pairs,
-        *(fuser.scores(problem) for fuser in fusers),
+        *(problem.scores(fuser) for fuser in fusers),
         *(problem.per_query(fuser) for fuser in fusers),
     ]
 

@@ -76,8 +76,8 @@ def test_a_signal_that_is_the_same_for_all_weighs_nothing(method, number):
 
 
 def test_methods_that_order_all_candidates_again_and_again_are_refused_where_there_are_many(monkeypatch):
-    monkeypatch.setattr("linrank.fusing.fuse._MOST_ROWS", 100)
-    with pytest.raises(LinrankError, match=r"method 'search' orders all candidates.* more than 100\. Use pairwise"):
+    monkeypatch.setattr("linrank.fusing.fuse._MOST_ORDERED", 1000)
+    with pytest.raises(LinrankError, match=r"method 'search': .* too many .* at most 15 are\. Use pairwise"):
         fuse(RUNS, QRELS, method="search")
 
 

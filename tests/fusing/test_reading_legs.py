@@ -13,8 +13,10 @@ from fusing_cases import RULES, SETTINGS, legs_for, made
 from linrank import LinrankError, fuse
 from linrank.fusing.candidates import LARGEST_SCORE
 from linrank.fusing.legs import read_legs
-from linrank.fusing.query_classes import classes_of
+from linrank.fusing.problem import FusionProblem
+from linrank.fusing.query_classes import classes_of, read_classes
 from linrank.fusing.responses import read_responses
+from linrank.fusing.trained_weights import Pairwise
 
 TABLE = {
     "query": ["q1", "q1", "q2"],
@@ -125,11 +127,56 @@ def test_scores_as_large_and_as_small_as_may_be_have_finite_weights(engine, norm
 
 def test_scores_and_signals_too_large_to_fuse_are_named():
     runs, qrels = made(n_queries=8)
-    with pytest.raises(LinrankError, match=r"^leg 'bm25': the score of hit 0 is .*e\+301; .* Divide"):
-        fuse(scaled(runs, 1e300), qrels, **QUICK)
+    for number, told in ((1e300, r"1e\+300"), (np.nan, "nan")):
+        runs["bm25"]["q1"]["d007"] = number
+        with pytest.raises(LinrankError, match=rf"^leg 'bm25': .* document 'd007' for query 'q1' is {told}; .* Div"):
+            fuse(runs, qrels, **QUICK)
+    runs["bm25"]["q1"]["d007"] = 1.0
     table = {"document": ["d000", "d001"], "clicks": [1.0, 1e300]}
-    with pytest.raises(LinrankError, match=r"signal 'clicks' of row 1 is 1e\+300"):
+    with pytest.raises(LinrankError, match=r"^the table: row 2: signal 'clicks' is 1e\+300"):
         fuse(runs, qrels, "qdrant", signals=table, **QUICK)
+
+
+def test_what_is_too_large_in_a_file_is_named_by_its_line(tmp_path):
+    runs, qrels = made(n_queries=8)
+    signals, hits = tmp_path / "signals.csv", tmp_path / "hits.csv"
+    signals.write_text("document,clicks\n\nd000,1\nd001,1e300\n")
+    with pytest.raises(LinrankError, match=r"signals\.csv:4: signal 'clicks' is 1e\+300"):
+        fuse(runs, qrels, "qdrant", signals=signals, **QUICK)
+    hits.write_text("query,document,leg,score\nq1,d1,a,1\nq1,d1,b,-1e19\n")
+    with pytest.raises(LinrankError, match=r"hits\.csv:3: score is -1e\+19; .* Divide"):
+        read_legs(hits)
+
+
+def test_the_table_of_classes_is_refused_before_any_work(monkeypatch):
+    runs, qrels = made(n_queries=8)
+    monkeypatch.setattr(FusionProblem, "of", None)
+    with pytest.raises(LinrankError, match="there is no column 'tongue'; there are query, kind"):
+        fuse(runs, qrels, by="tongue", queries={"query": ["q1"], "kind": ["a"]}, **QUICK)
+    monkeypatch.undo()
+    monkeypatch.setattr(Pairwise, "learn", None)
+    table = {"query": list(qrels), "kind": ["a"] * len(qrels)}
+    with pytest.raises(LinrankError, match="column 'kind' has one class for all judged queries: 'a'"):
+        fuse(runs, qrels, by="kind", queries=table, **QUICK)
+    table["query"] = [f"other {query}" for query in qrels]
+    with pytest.raises(LinrankError, match="one class for all judged queries: none of them is in the table"):
+        fuse(runs, qrels, by="kind", queries=table, **QUICK)
+
+
+def test_other_documents_are_ranked_by_signals_that_are_numbers():
+    runs, qrels = made(n_queries=8)
+    clicks = {f"d{number:03d}": number % 7 / 1.0 for number in range(60)}
+    table = {"document": list(clicks), "clicks": list(clicks.values())}
+    fusion = fuse(runs, qrels, "qdrant", signals=table, **QUICK)
+    ranked = fusion.rank(runs, {"clicks": clicks})
+    assert ranked == fusion.rank(runs, {"clicks": {name: np.float32(value) for name, value in clicks.items()}})
+    assert ranked != fusion.rank(runs, {"clicks": {}})
+    for value in (np.nan, np.inf, -1e300, 10**400, "1", None, True):
+        with pytest.raises(LinrankError, match=r"signal 'clicks' of document 'd000' is .*; only finite numbers"):
+            fusion.rank(runs, {"clicks": clicks | {"d000": value}})
+    for signals in (None, {}, {"others": clicks}, {"clicks": 5}, [clicks]):
+        with pytest.raises(LinrankError, match="there is no signal 'clicks', which has a weight"):
+            fusion.rank(runs, signals)
 
 
 def test_a_document_has_its_signals_once_and_columns_are_told_apart_by_their_letters_case():
@@ -145,5 +192,6 @@ def test_a_document_has_its_signals_once_and_columns_are_told_apart_by_their_let
 
 def test_a_query_has_one_class():
     with pytest.raises(LinrankError, match="query 'q1' has two values of 'kind', 'a' and 'b'"):
-        classes_of({"query": ["q1", "q1"], "kind": ["a", "b"]}, "kind", ["q1"])
-    assert classes_of({"query": ["q1", "q1"], "kind": ["a", "a"]}, "kind", ["q1", "q2"]) == ["a", ""]
+        read_classes({"query": ["q1", "q1"], "kind": ["a", "b"]}, "kind")
+    known = read_classes({"query": ["q1", "q1"], "kind": ["a", "a"]}, "kind")
+    assert classes_of(["q1", "q2"], known, "kind") == ["a", ""]

@@ -58,7 +58,7 @@ def test_hits_become_what_the_engine_made_of_them(case):
     if "fused" not in case:
         return
     fuser = ReciprocalRanks(case["k"]) if "k" in case else WeightedLegs(tuple(case["weights"]))
-    scores = fuser.scores(scored).astype(np.float32)
+    scores = scored.scores(fuser).astype(np.float32)
     assert dict(zip(documents, scores, strict=True)) == float32_of(case["fused"])
     # Of equal scores, the engine takes the document that was stored first.
     assert np.all(np.diff([np.float32(score) for score in case["fused"].values()]) <= 0.0)

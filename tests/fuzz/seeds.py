@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from linrank import LinearModel, MinBatSRank, RankingDataset, compare, make_ranking
+from linrank.dataset.feature_products import FeatureProducts
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.scaling import ColumnScaling
 from linrank.dataset.signed_log import SignedLog
@@ -25,7 +26,7 @@ ABOUT = {"data": "x"}
 BETWEEN = b"\xffNEXT\xff"
 MODEL_FIELDS = (
     *("linrank_version", "method", "objective", "parameters", "training", "data_fingerprint", "feature_names"),
-    *("weights", "scaling", "missing", "trained_at"),
+    *("weights", "scaling", "missing", "trained_at", "products"),
 )
 
 _FEATURES = np.array([[0, 0.5, 0], [1, 0, -2.25], [0, 0, 0], [3, 1e-3, 0], [0, 7, 0], [1, 1, 1]])
@@ -80,10 +81,12 @@ def stored_data(qid: str) -> RankingDataset:
 def models() -> list[bytes]:
     names = ("age", "title bm25")
     scaling = ColumnScaling("standard", np.array([1.0, -2.0]), np.array([0.5, 3.0]))
+    curves = FeatureShapes.of("rank-gauss", [([0.0, 2.5], [-1.0, 1.0]), ([3.0], [0.0])])
     made = [
         LinearModel(np.array([0.25, -1e-7]), names, trained_at="2026-11-16T11:40:00Z", missing="query_min"),
         LinearModel(np.array([2.0, 0.0]), names, scaling, "ranksvm", "f", {"C": 1.0}, {"pairs": 3}, "sha256:0"),
-        LinearModel(np.ones(2), names, FeatureShapes.of("rank-gauss", [([0.0, 2.5], [-1.0, 1.0]), ([3.0], [0.0])])),
+        LinearModel(np.ones(2), names, curves),
+        LinearModel(np.ones(2), names, curves, products=FeatureProducts(np.array([0.5]), np.array([[0, 1]]), curves)),
         LinearModel(np.ones(2), names, SignedLog(np.array([1.0, 0.5]), np.array([2.0, 1.0]))),
     ]
     return [_saved(model.save, "x") for model in made]
@@ -148,6 +151,15 @@ def hits() -> list[bytes]:
         b"query,document,leg,score\nq1,d1,bm25,2.5\nq1,d2,dense,-1e-3\nq2,d1,bm25,7\n",
         b'Qid,Docid,Run,Score\r\n1,"a,b",x,1\r\n\r\n2,c,x,0.5\r\n',
     ]
+
+
+def signals() -> list[bytes]:
+    return [b"document,clicks,Clicks\na,2.5,-1e-3\nb,0,7\nc,1,1\n", b"id,age\r\n\r\na,1\r\n"]
+
+
+def classes() -> list[bytes]:
+    numbers = "".join(f"q{number},{number}.5\n" for number in range(8)).encode()
+    return [b"query,kind\nq1,long\nq2,\nq1,long\n", b"qid,Kind\n" + numbers]
 
 
 def hits_in_parquet() -> list[bytes]:

@@ -25,7 +25,10 @@ from linrank.dataset.storage import open_dataset, verify_dataset
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.executors.local import Threads
 from linrank.executors.round_log import RoundLog
-from linrank.fusing.legs import read_legs
+from linrank.fusing.candidates import Leg
+from linrank.fusing.fuse import signals_of
+from linrank.fusing.legs import Legs, read_legs
+from linrank.fusing.query_classes import read_classes
 from linrank.fusing.responses import read_responses
 from linrank.importing.registry import FORMS
 from linrank.objective.objective import RankingObjective
@@ -159,6 +162,18 @@ def use_state(path: Path) -> None:
     ranker.predict(rows)
 
 
+def use_model(path: Path) -> None:
+    """Scores of documents within a model's curves, at their ends and beyond."""
+    model = load(path)
+    if model.n_features <= 1000:
+        model.predict(np.array([[0.0], [1.5], [-1e9], [1e9]]) * np.ones(model.n_features), qid=[1, 1, 2, 2])
+
+
+def use_signals(path: Path) -> None:
+    leg = Leg("bm25", np.array([0, 2]), np.array([0, 1], dtype=np.int32), np.array([2.0, 1.0]))
+    signals_of(path, Legs((leg,), ["q1"], ["a", "b"]))
+
+
 def use_rounds(path: Path) -> None:
     log = RoundLog(path, seeds.ABOUT, resume=True)
     log.close(done=False)
@@ -238,7 +253,7 @@ TARGETS = {
     "stored": Target(use_stored, seeds.stored, "file.linrank", sealed_dataset),
     "stored-plain": Target(use_stored, seeds.stored, "file.linrank", sealed_dataset, environment=_PLAIN),
     "stored-chunks": Target(use_stored_in_chunks, seeds.stored_in_order, "file.linrank", sealed_dataset),
-    "model": Target(load, seeds.models, "file.json", sealed_model, is_json=True),
+    "model": Target(use_model, seeds.models, "file.json", sealed_model, is_json=True),
     "results-plan": _results("comparison.json", is_json=True),
     "results-job": _results("Fold1/ranksvm.json", is_json=True),
     "results-scores": _results("Fold1/ranksvm.scores.npy", use_scores_of_results),
@@ -249,6 +264,8 @@ TARGETS = {
     "run": Target(read_run, seeds.runs),
     "hits": Target(read_legs, seeds.hits, "hits.csv"),
     "hits-parquet": Target(read_legs, seeds.hits_in_parquet, "hits.parquet"),
+    "signals": Target(use_signals, seeds.signals, "signals.csv"),
+    "classes": Target(lambda path: read_classes(path, "kind"), seeds.classes, "queries.csv"),
     "responses": Target(read_responses, seeds.responses, "responses.jsonl", is_json=True),
     "scores": Target(read_scores, seeds.scores),
     "csv": Target(use_table, seeds.csv_tables, "file.csv"),

@@ -141,30 +141,46 @@ def _fuse(arguments: Namespace, engine: Any, runs: dict[str, str], out: str) -> 
         random_state=arguments.seed,
     )
     written: list[str] = []
+    outdated: list[str] = []
     if out == STANDARD:
         output_for_what_is_made().write(made.configuration.content)
     else:
+        outdated = made.outdated(out)
         written = made.save(out)
     if arguments.page is not None:
         made.page(arguments.page)
     if arguments.json:
-        dump_json({**made.to_dict(), "files": written, "page": arguments.page, "commands": _commands(made, out)})
+        dump_json(
+            {
+                **made.to_dict(),
+                "files": written,
+                "outdated": outdated,
+                "page": arguments.page,
+                "commands": _commands(made, out),
+            }
+        )
     else:
-        _show(made, out, written, arguments.page)
+        _show(made, out, written, outdated, arguments.page)
 
 
-def _show(made: Fusion, out: str, written: list[str], page: str | None) -> None:
+def _show(made: Fusion, out: str, written: list[str], outdated: list[str], page: str | None) -> None:
     print_ = console().print
     print_(f"{made}\n")
     if out != STANDARD:
         print_(f"{out}: for {made.engine.title}; beside it {', '.join(file for file in written if file != out)}")
         for file in (file for file in made.files(out) if file not in written):
             print_(f"{file}: is there already, and left as it is")
+        for file in outdated:
+            print_(f"{file}: of an earlier run's classes, {_what_became_of(file)}")
     if page is not None:
         print_(f"{page}: one page to look at")
     commands = _commands(made, out)
     if commands:
         print_(f"\n{commands}")
+
+
+def _what_became_of(outdated: str) -> str:
+    return "and changed since: left as it is, and out of date" if Path(outdated).exists() else "removed"
 
 
 def _commands(made: Fusion, out: str) -> str:

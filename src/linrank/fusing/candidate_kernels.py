@@ -79,6 +79,14 @@ def put_places(places, column, row_starts, hit_starts, rows):  # type: ignore[no
 
 
 @kernel
+def mark_rows(made, row_starts, hit_starts, rows):  # type: ignore[no-untyped-def]
+    """Mark the rows that have a hit."""
+    for query in range(len(row_starts) - 1):
+        for hit in range(hit_starts[query], hit_starts[query + 1]):
+            made[row_starts[query] + rows[hit]] = True
+
+
+@kernel
 def find_rows(row_starts, documents, queries, wanted, rows):  # type: ignore[no-untyped-def]
     """The row of each wanted document among its query's, which ascend; -1 where it is none."""
     for place in range(len(wanted)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Indices, Offsets, Vector, offsets_from_sizes
 from linrank.dataset.queries import Queries
 from linrank.errors import LinrankError
-from linrank.fusing.candidate_kernels import number_rows, put_places
+from linrank.fusing.candidate_kernels import mark_rows, number_rows, put_places
 from linrank.fusing.query_ranges import over_queries
 
 # Hits that one thread numbers at a time, each time with work space for all documents.
@@ -23,14 +23,14 @@ _HITS_AT_A_TIME = 1 << 20
 LARGEST_SCORE = 1e18
 
 
-def refuse_too_large(values: Vector, what: str) -> None:
-    """Refuse numbers that no engine could fuse; `what` is numbered in the message."""
+def refuse_too_large(values: Vector, what: Callable[[int], str]) -> None:
+    """Refuse numbers that no engine could fuse; `what` says which the number at a place is."""
     # (A NaN is not at most anything.)
     fits = np.abs(values) <= LARGEST_SCORE
     if not fits.all():
         place = int(np.argmin(fits))
         raise LinrankError(
-            f"{what} {place} is {values[place]:g}; only finite numbers of at most {LARGEST_SCORE:g} can be fused. "
+            f"{what(place)} is {values[place]:g}; only finite numbers of at most {LARGEST_SCORE:g} can be fused. "
             "Divide all of them by the same number, or drop it."
         )
 
@@ -58,7 +58,6 @@ class Leg:
         of_query = np.asarray(queries, dtype=np.int64)
         which = np.asarray(documents, dtype=np.int32)
         values = np.asarray(scores, dtype=np.float64)
-        refuse_too_large(values, f"leg {name!r}: the score of hit")
         falls = (of_query[1:] > of_query[:-1]) | ((of_query[1:] == of_query[:-1]) & (values[1:] <= values[:-1]))
         if not falls.all():
             order = np.lexsort((-values, of_query))
@@ -153,17 +152,13 @@ class Candidates:
         legs = [other for place, other in enumerate(self.legs) if place != leg]
         return Candidates.of(legs, self.query_ids, self.document_ids, self.depth, self.signals)
 
-    def brought_by(self, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Of each row, whether one of the legs that are asked brings its document."""
-        made = np.zeros(self.n_rows, dtype=bool)
-        searched = [(leg, rows) for leg, rows, is_asked in zip(self.legs, self.rows, asked, strict=True) if is_asked]
-
-        def mark(first: int, last: int) -> None:
-            for leg, rows in searched:
-                starts = leg.starts[first : last + 1]
-                made[np.repeat(self.starts[first:last], np.diff(starts)) + rows[starts[0] : starts[-1]]] = True
-
-        over_queries(mark, self.starts)
+    def brought_by(self, asked: NDArray[np.bool_], first: int, last: int) -> NDArray[np.bool_]:
+        """Of each row of the queries from the first to before the last, whether a leg that is asked brings it."""
+        starts = self.starts[first : last + 1] - self.starts[first]
+        made = np.zeros(starts[-1], dtype=bool)
+        for leg, rows, is_asked in zip(self.legs, self.rows, asked, strict=True):
+            if is_asked:
+                mark_rows(made, starts, leg.starts[first : last + 1], rows)
         return made
 
     def ranks(self) -> NDArray[np.int32]:

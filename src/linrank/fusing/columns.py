@@ -49,12 +49,16 @@ class Columns:
         values = self.columns[name]
         if values.dtype.kind in "iu":
             return values
-        for row, value in enumerate(values.tolist()):
-            if not is_name(value):
-                said = f"{name} is {value!r}, which is neither a text nor a whole number. Save ids as text"
-                raise self._fault(row, f"{said}, and drop rows without any.")
+        given = values.tolist()
+        # Most ids are there again and again: each text is looked at once. (True and 1 would be one key.)
+        texts = set(map(type, given)) == {str}
+        bad = [value for value in (dict.fromkeys(given) if texts else given) if not is_name(value)]
+        if bad:
+            row = next(row for row, value in enumerate(given) if value is bad[0])
+            said = f"{name} is {bad[0]!r}, which is neither a text nor a whole number. Save ids as text"
+            raise self._fault(row, f"{said}, and drop rows without any.")
         made = np.empty(len(values), dtype=object)
-        made[:] = [str(value) for value in values.tolist()]
+        made[:] = given if texts else list(map(str, given))
         return made
 
     def numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
@@ -77,6 +81,11 @@ class Columns:
                 raise self._fault(row, f"{name} is {value!r}, and no finite number. Mend or drop it.")
             made[row] = number
         return made
+
+    def told(self, what: str, row: int) -> str:
+        """Something of a row with its place: the file and its line, or the number of the row from 1 on."""
+        place = f"{self.source}:{self.lines[row]}" if self.lines is not None else f"{self.source}: row {row + 1}"
+        return f"{place}: {what}"
 
     def _fault(self, row: int, message: str) -> LinrankError:
         if self.lines is not None:

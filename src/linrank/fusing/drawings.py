@@ -24,8 +24,8 @@ def interval_bar(value: float, interval: tuple[float, float], low: float, high: 
     )
 
 
-def weight_bar(weight: float, low: float, high: float, ends: tuple[float, float]) -> str:
-    """A bar from 0 with a whisker, on a scale that all bars have."""
+def weight_bar(weight: float, low: float | None, high: float | None, ends: tuple[float, float]) -> str:
+    """A bar from 0, with a whisker where there is an interval, on a scale that all bars have."""
     least = min(0.0, ends[0])
     span = (max(0.0, ends[1]) - least) or 1.0
 
@@ -34,11 +34,14 @@ def weight_bar(weight: float, low: float, high: float, ends: tuple[float, float]
 
     start, stop = sorted((at(0.0), at(weight)))
     kind = "up" if weight >= 0.0 else "down"
+    said, whisker = f"{weight:.4g}", ""
+    if low is not None and high is not None:
+        said += f", from {low:.4g} to {high:.4g}"
+        whisker = f'<line class="whisker" x1="{at(low)}" x2="{at(high)}" y1="10" y2="10"/>'
     return (
-        f'<svg class="bar" viewBox="0 0 {_WIDTH:g} 20" preserveAspectRatio="none" role="img" '
-        f'aria-label="{weight:.4g}, from {low:.4g} to {high:.4g}">'
+        f'<svg class="bar" viewBox="0 0 {_WIDTH:g} 20" preserveAspectRatio="none" role="img" aria-label="{said}">'
         f'<rect class="{kind}" x="{start}" width="{round(stop - start, 2)}" y="3" height="14"/>'
-        f'<line class="whisker" x1="{at(low)}" x2="{at(high)}" y1="10" y2="10"/></svg>'
+        f"{whisker}</svg>"
     )
 
 

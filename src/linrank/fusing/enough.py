@@ -91,8 +91,7 @@ def to_judge(
         for query, share, documents in _wavering(unjudged, engine, drawn, weights, np.zeros(unjudged.n_rows, bool)):
             why = f"not judged; {share:.0%} of its first {_TOP} depend on which weights are right"
             made.append((1.0 + share, ToJudge(unjudged.query_ids[query], why, documents)))
-    known = ~np.isnan(problem.labels)
-    for query, share, documents in _wavering(problem.candidates, engine, drawn, weights, known):
+    for query, share, documents in _wavering(problem.candidates, engine, drawn, weights, problem.is_judged):
         if documents:
             why = f"{len(documents)} of its first {_TOP} are not judged"
             made.append(
@@ -110,7 +109,7 @@ def _wavering(
 ) -> Iterator[tuple[int, float, tuple[str, ...]]]:
     """For each query: how much of its first ten differs under other weights, and which of them are not `known`."""
     seen = EngineCandidates(engine, candidates)
-    scores, *drawn_scores = (WeightedLegs(tuple(each)).scores(seen) for each in (weights, *list(drawn)[:20]))
+    scores, *drawn_scores = (seen.scores(WeightedLegs(tuple(each))) for each in (weights, *list(drawn)[:20]))
     order, others = _ordered(candidates, scores), [_ordered(candidates, other) for other in drawn_scores]
     for query in range(candidates.n_queries):
         first, last = int(candidates.starts[query]), int(candidates.starts[query + 1])

@@ -96,17 +96,23 @@ class LegWeight:
     Attributes
     ----------
     name : of the leg or signal
-    weight, low, high : in the engine's units
+    weight : in the engine's units
+    low, high : the interval's ends; None where nothing is learnt, or queries were not drawn again
     loss, loss_interval : the mean measure with the leg minus that without; None for a signal, the only leg, or where
         the engine does not fuse the others
     """
 
     name: str
     weight: float
-    low: float
-    high: float
+    low: float | None = None
+    high: float | None = None
     loss: float | None = None
     loss_interval: tuple[float, float] | None = None
+
+    @property
+    def interval(self) -> str:
+        """In words; empty where there is none."""
+        return "" if self.low is None else f"{self.low:.4g} to {self.high:.4g}"
 
     @property
     def can_go(self) -> bool:
@@ -118,8 +124,9 @@ def leg_weights(
     problem: FusionProblem, method: Method, fuser: WeightedLegs, drawn: Sequence[Vector], n_folds: int, seed: int
 ) -> tuple[LegWeight, ...]:
     """The weights, how far they move when queries are `drawn` again, and what each leg is worth."""
-    drawn = drawn or [np.array(fuser.weights)]
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    ends: list[Any] = [(None, None)] * len(fuser.weights)
+    if drawn:
+        ends = np.quantile(drawn, [0.025, 0.975], axis=0).T.tolist()
     n_legs = len(problem.candidates.legs)
     losses: list[Any] = [None] * len(fuser.weights)
     if n_legs > 1 and method.learns:
@@ -131,13 +138,13 @@ def leg_weights(
             losses[leg] = whole - held_out(fewer, methods_for(fewer)[method.name], n_folds, seed)
     made = []
     for place, name in enumerate(problem.candidates.names):
-        lost = losses[place]
+        (low, high), lost = ends[place], losses[place]
         made.append(
             LegWeight(
                 name,
                 fuser.weights[place],
-                float(low[place]),
-                float(high[place]),
+                low,
+                high,
                 None if lost is None else float(np.nanmean(lost)),
                 None if lost is None else bootstrap_interval(lost, random_state=seed),
             )
@@ -145,9 +152,7 @@ def leg_weights(
     return tuple(made)
 
 
-def drawn_weights(
-    problem: FusionProblem, method: Method, fuser: WeightedLegs, n_resamples: int, seed: int
-) -> Sequence[Vector]:
+def drawn_weights(problem: FusionProblem, method: Method, n_resamples: int, seed: int) -> Sequence[Vector]:
     """The weights learnt of as many queries as there are, drawn with replacement, again and again."""
     rng, order = np.random.default_rng(seed), problem.candidates.queries.drawn(seed)
     made = []
@@ -159,4 +164,4 @@ def drawn_weights(
         learnt = method.learn(problem, counts)
         assert isinstance(learnt, WeightedLegs)
         made.append(np.array(learnt.weights))
-    return made or [np.array(fuser.weights)]
+    return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,10 @@ from linrank.fusing.evaluation import drawn_weights, leg_weights, standings
 from linrank.fusing.fusers import Fuser, WeightedLegs
 from linrank.fusing.fusion import Facts, Fusion, deployed_as, fused_runs
 from linrank.fusing.legs import Legs, read_legs
-from linrank.fusing.methods import Chosen, Fixed, methods_for
+from linrank.fusing.methods import Chosen, Fixed, methods_for, n_grid_points
 from linrank.fusing.oddities import oddities
 from linrank.fusing.problem import UNJUDGED, FusionProblem, JudgedDocuments
-from linrank.fusing.query_classes import ByClass, classes_of, learn_by_class
+from linrank.fusing.query_classes import ByClass, classes_of, learn_by_class, read_classes
 from linrank.fusing.registry import engine_named
 from linrank.fusing.trained_weights import check_pairs
 from linrank.fusing.verdict import verdict
@@ -32,8 +33,8 @@ from linrank.measures import parse_measures
 from linrank.reading.logs.judgments import Judgments, read_judgments
 
 _DOCUMENT = ("document", "docid", "doc_id", "document_id", "doc", "id")
-# Beyond, orders of all candidates are not gone through by the hundred: no grid and no search.
-_MOST_ROWS = 2_000_000
+# Beyond so many candidates times weights of the grid, these are not gone through: no grid and no search from its best.
+_MOST_ORDERED = 50_000_000
 _BY_MANY_ORDERS = ("grid", "search")
 _TO_JUDGE = 5
 # Methods that learn no weights, and can be asked for.
@@ -78,7 +79,7 @@ def fuse(
         Weights for each class of queries are learnt too, and taken only where they are better by more than chance.
     queries : a table of queries that has the column of `by`
     n_folds : of whole queries; what is measured was learnt of the other folds
-    n_resamples : of the queries, for the weights' intervals
+    n_resamples : of the queries, for the weights' intervals; 0 for none
     random_state : of folds and resamples; the same gives the same
     **settings : of the engine, such as `normaliser="l2"` or `index="shop"`
 
@@ -92,10 +93,13 @@ def fuse(
     if not isinstance(engine, str) and settings:
         raise LinrankError(f"{', '.join(settings)}: set it where the engine is made, {type(engine).__name__}(…).")
     target = engine_named(engine, **settings) if isinstance(engine, str) else engine
+    if n_resamples < 0 or n_resamples == 1:
+        raise LinrankError(f"n_resamples={n_resamples}; intervals are of 2 or more. Use 100, or 0 for no intervals.")
     (decides,) = parse_measures(measure)
+    class_of = {} if by is None else read_classes(queries, by)
     legs = read_legs(runs)
     judgments = read_judgments(qrels)
-    values, said = _signals(signals, legs)
+    values, said = signals_of(signals, legs)
     brought = replace(legs, legs=tuple(target.brings(leg) for leg in legs.legs))
     judged, rest, also = _split(brought, judgments.labels, depth, values)
     if len(judged.names) < 2:
@@ -110,12 +114,12 @@ def fuse(
     _check_known(problem, judgments.labels)
     _check_brought(problem)
     check_pairs(problem)
+    classes = [] if by is None else classes_of(judged.query_ids, class_of, by)
     lost = _left_out(target, legs.legs, brought.legs)
     notes = (*oddities(problem), *said, *lost, *also, *_of_judgments(judgments))
     made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, notes)
     if by is None:
         return made
-    classes = classes_of(queries, by, judged.query_ids)
     by_class = learn_by_class(problem, classes, by, made.standing(made.used), n_folds, random_state)
     return with_classes(made, problem, by_class)
 
@@ -148,12 +152,14 @@ def _learnt(
     said: tuple[str, ...],
 ) -> Fusion:
     engine, candidates = problem.engine, problem.candidates
-    quick = candidates.n_rows > _MOST_ROWS
+    n_points = n_grid_points(len(candidates.legs))
+    quick = candidates.n_rows * n_points > _MOST_ORDERED
+    too_many = f"{candidates.n_rows:,} candidates are too many to be ordered by each of the grid's {n_points} weights"
     methods = methods_for(problem, quick=quick)
     if quick and method in _BY_MANY_ORDERS:
         raise LinrankError(
-            f"method {method!r} orders all candidates by the hundred times, and there are {candidates.n_rows:,}, more "
-            f"than {_MOST_ROWS:,}. Use pairwise or ndcg, a smaller depth or fewer judged queries."
+            f"method {method!r}: {too_many}; at most {_MOST_ORDERED // n_points:,} are. Use pairwise or ndcg, a "
+            "smaller depth or fewer judged queries."
         )
     if method not in methods:
         raise LinrankError(f"there is no method {method!r}; there are {', '.join(methods)}.")
@@ -172,7 +178,7 @@ def _learnt(
     rival = by_name.get(decided.rival, by_name[method])
     drawn: Sequence[Vector] = ()
     if isinstance(fuser, WeightedLegs) and used.learns:
-        drawn = drawn_weights(problem, used, fuser, n_resamples, seed)
+        drawn = drawn_weights(problem, used, n_resamples, seed)
     deployed = deployed_as(engine, candidates, fuser)
     facts = _facts(problem, fuser, n_folds, seed)
     configuration = engine.write(deployed)
@@ -180,7 +186,7 @@ def _learnt(
     notes = (
         UNJUDGED[problem.unjudged],
         _rules(engine, candidates),
-        *(("too many candidates for the grid and the search, which are left out",) if quick else ()),
+        *((f"{too_many}: the grid, and the search from its best, are left out",) if quick else ()),
         *((f"{', '.join(idle)} weigh nothing and are left out of the configuration",) if idle else ()),
         *said,
         *configuration.notes,
@@ -208,7 +214,7 @@ def _learnt(
     )
 
 
-def _signals(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ...]]:
+def signals_of(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ...]]:
     """Each signal as one number a document, 0 where the table has none; and what to say of that."""
     if table is None:
         return {}, ()
@@ -227,7 +233,7 @@ def _signals(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ...]
         if name in [leg.name for leg in legs.legs]:
             raise LinrankError(f"{columns.source}: {name!r} is a signal and a leg. Name one of them otherwise.")
         values, given = np.zeros(len(legs.document_ids)), columns.numbers_of(name)
-        refuse_too_large(given, f"{columns.source}: signal {name!r} of row")
+        refuse_too_large(given, partial(columns.told, f"signal {name!r}"))
         values[rows[rows >= 0]] = given[rows >= 0]
         made[name] = values
     lacking = len(legs.document_ids) - len(numbers)
@@ -281,7 +287,7 @@ def _split(
 
 def _check_known(problem: FusionProblem, labels: Mapping[str, Any]) -> None:
     """Refuse judgements of other documents than the runs have."""
-    if np.isnan(problem.labels).all():
+    if not problem.is_judged.any():
         query = problem.candidates.query_ids[0]
         brought = problem.candidates.document_ids[int(problem.candidates.documents[0])]
         raise LinrankError(
@@ -314,8 +320,7 @@ def _of_judgments(judgments: Judgments) -> tuple[str, ...]:
 
 def _facts(problem: FusionProblem, fuser: Fuser, n_folds: int, seed: int) -> Facts:
     candidates = problem.candidates
-    known = ~np.isnan(problem.labels)
-    scores = fuser.scores(problem)
+    known, scores = problem.is_judged, problem.scores(fuser)
     order = candidates.queries.best_first(scores)
     places = np.arange(len(order)) - np.repeat(candidates.starts[:-1], np.diff(candidates.starts))
     return Facts(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from linrank.arrays import Vector
 
 if TYPE_CHECKING:
     from linrank.fusing.scored import EngineCandidates
+
+# The scores of the candidates of some queries, from the first to before the last; -inf for one that is left out.
+Scorer: TypeAlias = Callable[[int, int], Vector]
 
 
 class Fuser(Protocol):
@@ -21,8 +25,8 @@ class Fuser(Protocol):
         """In words."""
         ...
 
-    def scores(self, candidates: EngineCandidates) -> Vector:
-        """The fused score of each candidate; -inf for one that the fuser leaves out."""
+    def scorer(self, candidates: EngineCandidates) -> Scorer:
+        """What gives candidates their fused scores, some queries' at a time."""
         ...
 
 
@@ -36,13 +40,17 @@ class WeightedLegs:
     def says(self) -> str:
         return "weights " + ", ".join(f"{weight:g}" for weight in self.weights)
 
-    def scores(self, candidates: EngineCandidates) -> Vector:
+    def scorer(self, candidates: EngineCandidates) -> Scorer:
         weights, matrix, engine = np.array(self.weights), candidates.matrix, candidates.engine
         asked = engine.asked(weights[: len(candidates.candidates.legs)])
-        if asked.all():
-            return candidates.by_rows(lambda rows: engine.combine(matrix[rows], weights))
-        brought = candidates.candidates.brought_by(asked)
-        return candidates.by_rows(lambda rows: np.where(brought[rows], engine.combine(matrix[rows], weights), -np.inf))
+
+        def score(first: int, last: int) -> Vector:
+            fused = engine.combine(matrix[candidates.rows_of(first, last)], weights).astype(np.float64)
+            if not asked.all():
+                fused[~candidates.candidates.brought_by(asked, first, last)] = -np.inf
+            return fused
+
+        return score
 
 
 @dataclass(frozen=True)
@@ -55,19 +63,20 @@ class ReciprocalRanks:
     def says(self) -> str:
         return f"reciprocal ranks, k = {self.k}"
 
-    def scores(self, candidates: EngineCandidates) -> Vector:
+    def scorer(self, candidates: EngineCandidates) -> Scorer:
         ranks = candidates.ranks
         reciprocals = candidates.engine.reciprocals(self.k + np.arange(1, ranks.max(initial=0) + 1))
         # What a place adds, from none on.
         added = np.append(reciprocals.dtype.type(0.0), reciprocals)
 
-        def score(rows: slice) -> Vector:
-            made = np.zeros(rows.stop - rows.start, dtype=added.dtype)
-            for column in ranks[rows].T:
+        def score(first: int, last: int) -> Vector:
+            its = ranks[candidates.rows_of(first, last)]
+            made = np.zeros(len(its), dtype=added.dtype)
+            for column in its.T:
                 made += added[column]
-            return made
+            return made.astype(np.float64)
 
-        return candidates.by_rows(score)
+        return score
 
 
 @dataclass(frozen=True)
@@ -78,13 +87,14 @@ class CombMNZ:
     def says(self) -> str:
         return "CombMNZ"
 
-    def scores(self, candidates: EngineCandidates) -> Vector:
+    def scorer(self, candidates: EngineCandidates) -> Scorer:
         ranks, matrix = candidates.ranks, candidates.matrix
         n_legs = ranks.shape[1]
         weights = candidates.equal_weights[:n_legs]
 
-        def score(rows: slice) -> Vector:
+        def score(first: int, last: int) -> Vector:
+            rows = candidates.rows_of(first, last)
             found = (ranks[rows] > 0).sum(axis=1)
             return np.asarray(found * (matrix[rows, :n_legs].astype(np.float64) * weights).sum(axis=1))
 
-        return candidates.by_rows(score)
+        return score

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from linrank.arrays import Vector
 from linrank.errors import LinrankError
 from linrank.exporting.export import save_with_vectors, vectors_path
 from linrank.files import replacing
-from linrank.fusing.candidates import Candidates
+from linrank.fusing.candidates import LARGEST_SCORE, Candidates
 from linrank.fusing.engine import Configuration, Deployed, FusionEngine
 from linrank.fusing.enough import CurvePoint, ToJudge
 from linrank.fusing.evaluation import MOST_LOST, LegWeight, Standing
@@ -26,6 +28,9 @@ from linrank.fusing.scored import EngineCandidates
 from linrank.fusing.verdict import Verdict
 from linrank.measures import Measure
 from linrank.showing import Rows, text_table
+
+# How the name of a class's file ends, which leads to no other folder, whoever wrote it down.
+_OF_CLASS = re.compile(r"\.\d+-[A-Za-z0-9-]+\.[a-z.]+")
 
 
 @dataclass(frozen=True)
@@ -124,10 +129,10 @@ class Fusion:
         """Write what the engine is given, with what goes beside it and test vectors; return the files.
 
         What goes beside it for the user to fill in is left as it is where it is there already, and so is the file of a
-        class of queries that was changed since it was written.
+        class of queries that was changed since it was written. Others of `outdated` are removed.
         """
         name, configuration = os.fspath(path), self.configuration
-        written = _hashes_of_classes(name)
+        written, outdated = _hashes_of_classes(name), self.outdated(path)
         new = {ending: text for ending, text in configuration.beside.items() if not Path(name + ending).exists()}
         new |= {
             ending: text
@@ -146,7 +151,16 @@ class Fusion:
         for ending, text in new.items():
             with replacing(name + ending, "wb") as made:
                 made.write(text.encode())
+        for file in outdated:
+            if _digest(Path(file).read_bytes()) == written[file.removeprefix(name)]:
+                Path(file).unlink()
         return [str(vectors_path(name)), *(name + ending for ending in new), name]
+
+    def outdated(self, path: str | os.PathLike[str]) -> list[str]:
+        """Files of classes of queries that were saved with the path before, and are no part of this fusion."""
+        name = os.fspath(path)
+        before = (name + ending for ending in _hashes_of_classes(name) if ending not in self.configuration.classes)
+        return [file for file in before if Path(file).is_file()]
 
     def files(self, path: str | os.PathLike[str]) -> list[str]:
         """The files that `save` writes: test vectors, what goes beside, and the file itself."""
@@ -227,8 +241,7 @@ class Fusion:
             if weight.loss is not None and weight.loss_interval is not None:
                 low, high = weight.loss_interval
                 lost = f"{weight.loss:+.4f} ({low:+.4f} to {high:+.4f})"
-            interval = f"{weight.low:.4g} to {weight.high:.4g}"
-            rows.append((weight.name, f"{weight.weight:.6g}", interval, lost, "can go" if weight.can_go else ""))
+            rows.append((weight.name, f"{weight.weight:.6g}", weight.interval, lost, "can go" if weight.can_go else ""))
         said = f"weights by {self.learnt_by}, {where}\n{_indented(text_table(rows))}"
         if any(weight.can_go for weight in self.weights):
             said += f"\n  can go: without it, no more than {MOST_LOST} {self.measure} is lost, by the interval"
@@ -265,13 +278,10 @@ def fused_runs(
     absent = [name for name in deployed.legs if name not in by_name]
     if absent:
         raise LinrankError(f"there is no leg {absent[0]!r}; there are {', '.join(by_name)}. Name runs as in training.")
-    known = {
-        name: np.array([(signals or {}).get(name, {}).get(document, 0.0) for document in legs.document_ids])
-        for name in deployed.signals
-    }
+    known = {name: _signal(name, signals or {}, legs.document_ids) for name in deployed.signals}
     brought = [engine.brings(by_name[name]) for name in deployed.legs]
     candidates = Candidates.of(brought, legs.query_ids, legs.document_ids, deployed.depth, known)
-    scores = deployed.fuser.scores(EngineCandidates(engine, candidates))
+    scores = EngineCandidates(engine, candidates).scores(deployed.fuser)
     made: dict[str, dict[str, float]] = {}
     for query, qid in enumerate(candidates.query_ids):
         rows = np.arange(candidates.starts[query], candidates.starts[query + 1])
@@ -282,6 +292,29 @@ def fused_runs(
             for document, score in zip(documents, scores[order].tolist(), strict=True)
         }
     return made
+
+
+def _signal(name: str, signals: Any, document_ids: Sequence[str]) -> Vector:
+    """One number a document, 0 where the signal has none."""
+    if not isinstance(signals, Mapping) or not isinstance(signals.get(name), Mapping):
+        raise LinrankError(f"there is no signal {name!r}, which has a weight. Give {{{name!r}: {{document: number}}}}.")
+    given = signals[name]
+    values = np.zeros(len(document_ids))
+    for place, document in enumerate(document_ids):
+        number: Any = given.get(document, 0.0)
+        if not _can_be_fused(number):
+            raise LinrankError(
+                f"signal {name!r} of document {document!r} is {number!r}; only finite numbers of at most "
+                f"{LARGEST_SCORE:g} can be fused. Mend it, or leave it out: it counts as 0."
+            )
+        values[place] = number
+    return values
+
+
+def _can_be_fused(number: Any) -> bool:
+    is_number = isinstance(number, int | float | np.integer | np.floating) and not isinstance(number, bool)
+    # (A NaN is not at most anything.)
+    return is_number and bool(abs(number) <= LARGEST_SCORE)
 
 
 def deployed_as(engine: FusionEngine, candidates: Candidates, fuser: Fuser) -> Deployed:
@@ -306,7 +339,9 @@ def _hashes_of_classes(name: str) -> Mapping[str, str]:
         recorded = json.loads(vectors_path(name).read_text(encoding="utf-8"))["class_sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return recorded if isinstance(recorded, dict) else {}
+    if not isinstance(recorded, dict):
+        return {}
+    return {ending: digest for ending, digest in recorded.items() if _OF_CLASS.fullmatch(ending)}
 
 
 def _indented(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank.errors import LinrankError
-from linrank.fusing.candidates import Leg
+from linrank.fusing.candidates import Leg, refuse_too_large
 from linrank.fusing.columns import Columns, columns_of, is_table_file, is_table_in_memory
 from linrank.fusing.responses import is_responses, read_responses
 from linrank.reading.trec import read_run
@@ -42,6 +43,11 @@ class _Hits:
     queries: NDArray[Any]
     documents: NDArray[Any]
     scores: NDArray[np.float64]
+
+    def told(self, leg: str, hit: int) -> str:
+        """Which score that of a hit is."""
+        document, query = str(self.documents[hit]), str(self.queries[hit])
+        return f"leg {leg!r}: the score of document {document!r} for query {query!r}"
 
 
 def read_legs(runs: Any) -> Legs:
@@ -113,7 +119,9 @@ def _of_mapping(run: Mapping[Any, Mapping[Any, float]]) -> _Hits:
 
 
 def _of_columns(table: Columns) -> _Hits:
-    return _Hits(table.ids(_QUERY), table.ids(_DOCUMENT), table.numbers(_SCORE))
+    scores = table.numbers(_SCORE)
+    refuse_too_large(scores, partial(table.told, "score"))
+    return _Hits(table.ids(_QUERY), table.ids(_DOCUMENT), scores)
 
 
 def _by_leg(table: Columns) -> dict[str, _Hits]:
@@ -130,6 +138,8 @@ def _by_leg(table: Columns) -> dict[str, _Hits]:
 def _numbered(hits: Mapping[str, _Hits]) -> Legs:
     if not any(len(each.scores) for each in hits.values()):
         raise LinrankError(f"the runs ({', '.join(hits)}) have no hits. Check how they were made.")
+    for name, each in hits.items():
+        refuse_too_large(each.scores, partial(each.told, name))
     query_ids, queries = _numbers([each.queries for each in hits.values()])
     document_ids, documents = _numbers([each.documents for each in hits.values()])
     legs = tuple(

@@ -165,7 +165,16 @@ def methods_for(problem: FusionProblem, *, quick: bool = False) -> dict[str, Met
 
 def grid_steps(n_legs: int) -> int:
     """Ten steps from 0 to 1, as everyone uses; fewer where that would be more than a thousand points."""
-    return max(s for s in range(1, _GRID_STEPS + 1) if s == 1 or comb(s + n_legs - 1, n_legs - 1) <= _MOST_GRID_POINTS)
+    return max(s for s in range(1, _GRID_STEPS + 1) if s == 1 or _n_points(n_legs, s) <= _MOST_GRID_POINTS)
+
+
+def n_grid_points(n_legs: int) -> int:
+    """How many weights the grid has."""
+    return _n_points(n_legs, grid_steps(n_legs))
+
+
+def _n_points(n_legs: int, steps: int) -> int:
+    return comb(steps + n_legs - 1, n_legs - 1)
 
 
 def simplex_grid(n: int, steps: int) -> Sequence[Vector]:

@@ -47,7 +47,10 @@ def _odd_scores(problem: FusionProblem) -> Iterator[str]:
 
 def _upside_down(problem: FusionProblem, place: int) -> str | None:
     """Whether a leg alone would be better the other way round, by more than two standard errors."""
-    straight, turned = (problem.measured(_alone(problem, place, sign)) for sign in (1.0, -1.0))
+    alone = _alone(problem, place)
+    # (What the leg did not bring is not in the list, whichever way round it is.)
+    turned_round = np.where(np.isneginf(alone), alone, -alone)
+    straight, turned = (problem.measured(problem.given(scores)) for scores in (alone, turned_round))
     gains = turned - straight
     gains = gains[~np.isnan(gains)]
     if len(gains) < 2 or gains.mean() <= 2.0 * gains.std(ddof=1) / sqrt(len(gains)):
@@ -59,9 +62,9 @@ def _upside_down(problem: FusionProblem, place: int) -> str | None:
     )
 
 
-def _alone(problem: FusionProblem, place: int, sign: float) -> Vector:
-    """The scores of one leg, what it did not bring being last."""
+def _alone(problem: FusionProblem, place: int) -> Vector:
+    """The scores of one leg; -inf where it did not bring a document."""
     candidates, leg = problem.candidates, problem.candidates.legs[place]
     made = np.full((candidates.n_rows, 1), -np.inf)
-    put_into(made, 0, candidates.starts, leg.starts, candidates.rows[place], sign * leg.scores)
+    put_into(made, 0, candidates.starts, leg.starts, candidates.rows[place], leg.scores)
     return made[:, 0]

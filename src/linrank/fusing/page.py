@@ -111,8 +111,7 @@ def _methods(fusion: Fusion) -> str:
 def _weights(fusion: Fusion) -> str:
     if not fusion.weights:
         return f"<p>{text(fusion.engine.title)} fuses by {text(fusion.fuser.says)}: legs have no weights.</p>"
-    least = min(min(each.low, each.weight) for each in fusion.weights)
-    most = max(max(each.high, each.weight) for each in fusion.weights)
+    ends = [end for each in fusion.weights for end in (each.low, each.weight, each.high) if end is not None]
     rows = []
     for each in fusion.weights:
         lost = '<span class="pale">&mdash;</span>'
@@ -122,8 +121,8 @@ def _weights(fusion: Fusion) -> str:
         go = ' <span class="tag">can go</span>' if each.can_go else ""
         rows.append(
             f'<tr><th scope="row">{text(each.name)}{go}</th>'
-            f'<td class="bar-cell">{weight_bar(each.weight, each.low, each.high, (least, most))}</td>'
-            f'<td class="number">{each.weight:.6g}<small>{each.low:.4g} to {each.high:.4g}</small></td>'
+            f'<td class="bar-cell">{weight_bar(each.weight, each.low, each.high, (min(ends), max(ends)))}</td>'
+            f'<td class="number">{each.weight:.6g}<small>{each.interval}</small></td>'
             f'<td class="number">{lost}</td></tr>'
         )
     head = _head("leg", "", "weight, 95 % interval", "lost without it")

@@ -14,26 +14,26 @@ from linrank.compiled import kernel, summing_kernel
 def _pair_up(  # type: ignore[no-untyped-def]
     i, first, n, labels, weight, gains, discounts, by_rank, margin, block_scores, within, slopes, bends, of_row
 ):
-    """One row above those of a block that have lower labels; how many pairs are within the margin."""
-    label, value, pulled, bent, n_within = labels[i], 0.0, 0.0, 0.0, 0.0
+    """One row above those of a block that have lower labels; what the pairs within the margin weigh together."""
+    label, value, pulled, bent = labels[i], 0.0, 0.0, 0.0
     for row in range(n):
         short = max(margin + block_scores[row], 0.0)
         # A label that is NaN is below none.
-        is_within = 1.0 if short > 0.0 and labels[first + row] < label else 0.0
-        omega = weight * is_within
+        omega = weight if short > 0.0 and labels[first + row] < label else 0.0
         if by_rank:
             omega *= abs(gains[i] - gains[first + row]) * abs(discounts[i] - discounts[first + row])
-        value += omega * short * short
-        pulled += omega * short
-        bent += omega
-        n_within += is_within
         within[row] = omega
         slopes[row] += omega * short
         bends[row] += omega
+    for row in range(n):
+        short = max(margin + block_scores[row], 0.0)
+        value += within[row] * short * short
+        pulled += within[row] * short
+        bent += within[row]
     of_row[0] += value
     of_row[1] += pulled
     of_row[2] += bent
-    return n_within
+    return bent
 
 
 @summing_kernel
@@ -54,6 +54,7 @@ def _add_block(columns, bent, n, slopes, bends, sums):  # type: ignore[no-untype
         slope = 0.0
         for row in range(n):
             slope += slopes[row] * columns[column, row]
+        for row in range(n):
             bent[row] = bends[row] * columns[column, row]
         sums[1 + column] += 2.0 * slope
         for other in range(column, n_columns):
@@ -97,8 +98,9 @@ def add_pair_sums(  # type: ignore[no-untyped-def]
         for number in range(n_above):
             score = 0.0
             for column in range(n_columns):
-                near[number, column] = 0.0
                 score += weights[column] * features[above[first_above + number], column]
+            for column in range(n_columns):
+                near[number, column] = 0.0
             for place in range(3):
                 of_rows[number, place] = 0.0
             of_rows[number, 3] = 1.0 - score
@@ -113,16 +115,16 @@ def add_pair_sums(  # type: ignore[no-untyped-def]
             for column in range(n_columns):
                 for row in range(n):
                     scores[row] += weights[column] * columns[column, row]
-            any_within = 0.0
+            weight_within = 0.0
             for number in range(n_above):
-                n_within = _pair_up(
+                of_pairs = _pair_up(
                     above[first_above + number], first, n, labels, weight, gains, discounts, by_rank,
                     of_rows[number, 3], scores, within, slopes, bends, of_rows[number],
                 )  # fmt: skip
-                if n_within > 0.0:
+                if of_pairs > 0.0:
                     _add_weighted(columns, n, within, near[number])
-                    any_within += n_within
-            if any_within > 0.0:
+                    weight_within += of_pairs
+            if weight_within > 0.0:
                 _add_block(columns, bent, n, slopes, bends, sums)
         for number in range(n_above):
             _add_above(features, above[first_above + number], of_rows[number], near[number], sums)
@@ -158,8 +160,8 @@ def list_above(labels, starts, above, n_above, n_pairs):  # type: ignore[no-unty
 
 
 @kernel
-def add_squares_within(features, starts, means, sums):  # type: ignore[no-untyped-def]
-    """For each column the sum over queries of sum of (x - the query's mean)²."""
+def add_squares_within(features, starts, means, sums, largest):  # type: ignore[no-untyped-def]
+    """For each column the sum over queries of sum of (x - the query's mean)², and the largest |x|."""
     n_columns = features.shape[1]
     for query in range(len(starts) - 1):
         first, last = starts[query], starts[query + 1]
@@ -170,6 +172,7 @@ def add_squares_within(features, starts, means, sums):  # type: ignore[no-untype
         for row in range(first, last):
             for column in range(n_columns):
                 means[column] += features[row, column]
+                largest[column] = max(largest[column], abs(features[row, column]))
         for column in range(n_columns):
             means[column] /= last - first
         for row in range(first, last):
@@ -179,10 +182,11 @@ def add_squares_within(features, starts, means, sums):  # type: ignore[no-untype
 
 
 @kernel
-def select_deep(scores, labels, starts, depth, best, kept, sizes):  # type: ignore[no-untyped-def]
-    """Mark the rows whose score is one of the query's `depth` highest or equal to the last of these, or whose label is
-    not 0; count them. `best` is work space.
+def select_deep(scores, labels, starts, best, kept):  # type: ignore[no-untyped-def]
+    """Mark the rows whose score is one of the query's highest or equal to the last of these, or whose label is not 0,
+    but none whose score is -inf. `best` is work space, as long as there are highest ones.
     """
+    depth = len(best)
     for query in range(len(starts) - 1):
         first, last = starts[query], starts[query + 1]
         n_best = 0
@@ -196,8 +200,6 @@ def select_deep(scores, labels, starts, depth, best, kept, sizes):  # type: igno
                 place -= 1
             best[place] = score
             n_best = min(n_best + 1, depth)
-        size = 0
         for row in range(first, last):
-            kept[row] = scores[row] >= best[n_best - 1] or labels[row] != 0.0
-            size += int(kept[row])
-        sizes[query] = size
+            there = scores[row] > -math.inf
+            kept[row] = there and (scores[row] >= best[n_best - 1] or labels[row] != 0.0)

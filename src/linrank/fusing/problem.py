@@ -17,7 +17,7 @@ from linrank.errors import LinrankError
 from linrank.fusing.candidate_kernels import find_rows
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import FusionEngine
-from linrank.fusing.fusers import Fuser
+from linrank.fusing.fusers import Fuser, Scorer
 from linrank.fusing.pair_kernels import select_deep
 from linrank.fusing.pairwise import LabelledRows
 from linrank.fusing.query_ranges import over_queries
@@ -66,7 +66,8 @@ class FusionProblem(EngineCandidates):
     judged : what people said of documents
     measure : what decides
     unjudged : "irrelevant", "left-out" or "condensed"
-    labels : of the rows; NaN where nobody judged
+    labels : of the rows; 0 where nobody judged
+    is_judged : of the rows
     unretrieved : labels of judged documents that no leg brought
     """
 
@@ -74,6 +75,7 @@ class FusionProblem(EngineCandidates):
     measure: Measure
     unjudged: str
     labels: Vector
+    is_judged: NDArray[np.bool_]
     unretrieved: Unretrieved | None
     _known: dict[Fuser, Vector] = field(default_factory=dict)
 
@@ -86,76 +88,67 @@ class FusionProblem(EngineCandidates):
         reason = engine.refuses(candidates)
         if reason is not None:
             raise LinrankError(reason)
-        labels, unretrieved = _labels(candidates, judged)
-        return cls(engine, candidates, judged, measure, unjudged, labels, unretrieved)
+        return cls(engine, candidates, judged, measure, unjudged, *_labels(candidates, judged))
 
     @property
     def n_queries(self) -> int:
         return self.candidates.n_queries
 
     @cached_property
-    def _counted(self) -> Vector:
-        """The labels, 0 where nobody judged."""
-        return np.where(np.isnan(self.labels), 0.0, self.labels)
-
-    @cached_property
     def training(self) -> LabelledRows:
         """The rows that are trained on, in units of the columns' spreads."""
-        labels = self._counted if self.unjudged == "irrelevant" else self.labels
+        labels = self.labels if self.unjudged == "irrelevant" else np.where(self.is_judged, self.labels, np.nan)
         return LabelledRows.of(self.matrix, labels, self.candidates.starts, 1.0 / self.spreads)
 
-    def measured(self, scores: Vector) -> Vector:
-        """The measure of each query, for one score a candidate, -inf for one that is not in the list; NaN where a query
-        is skipped.
-        """
-        kept, starts = self._measured_rows(scores)
-        candidates, unretrieved = self.candidates, self.unretrieved
-        gone = np.isneginf(scores)
-        if gone.any():
-            there = np.zeros(len(scores), dtype=bool)
-            there[kept] = True
-            kept = there & ~gone
-            starts, unretrieved = _starts_of(kept, candidates.starts), self._unretrieved_with(gone)
+    def measured(self, score: Scorer) -> Vector:
+        """The measure of each query by what gives candidates their scores; NaN where a query is skipped."""
+        starts = self.candidates.starts
+
+        def part(first: int, last: int) -> tuple[Offsets, Vector, Offsets, Offsets]:
+            """The rows that the measure may see, their scores, how many a query has, and judged rows that are gone."""
+            rows, scores = self.rows_of(first, last), score(first, last)
+            own_starts = starts[first : last + 1] - rows.start
+            kept = self._seen(scores, rows, own_starts)
+            gone = np.flatnonzero(self.is_judged[rows] & np.isneginf(scores))
+            sizes = np.diff(np.append(0, np.cumsum(kept))[own_starts])
+            return np.flatnonzero(kept) + rows.start, scores[kept], sizes, gone + rows.start
+
+        parts = over_queries(part, starts)
+        kept, scores, sizes, gone = (np.concatenate(each) for each in zip(*parts, strict=True))
         docids = None
         if self.measure.ties == "docid":
-            docids = [candidates.document_ids[number] for number in candidates.documents[kept].tolist()]
-        judged = Judgements(self._counted[kept], Queries(candidates.queries.ids, starts, None), docids, unretrieved)
-        threads = 1 if starts[-1] <= _ROWS_WITHOUT_THREADS else None
-        found = evaluate(np.ascontiguousarray(scores[kept]), judged, [self.measure], n_threads=threads)
-        return found.per_query[self.measure]
+            docids = [self.candidates.document_ids[number] for number in self.candidates.documents[kept].tolist()]
+        queries = Queries(self.candidates.queries.ids, offsets_from_sizes(sizes), None)
+        judged = Judgements(self.labels[kept], queries, docids, self._unretrieved_with(gone))
+        threads = 1 if len(kept) <= _ROWS_WITHOUT_THREADS else None
+        return evaluate(scores, judged, [self.measure], n_threads=threads).per_query[self.measure]
 
-    def _unretrieved_with(self, gone: NDArray[np.bool_]) -> Unretrieved:
-        """The labels of judged documents that no leg brought or that are `gone`."""
-        missed = np.flatnonzero(gone & ~np.isnan(self.labels))
-        queries, labels = np.searchsorted(self.candidates.starts, missed, side="right") - 1, self.labels[missed]
+    def _unretrieved_with(self, gone: Offsets) -> Unretrieved | None:
+        """The labels of judged documents that no leg brought, and those of rows that are gone."""
+        if len(gone) == 0:
+            return self.unretrieved
+        queries, labels = np.searchsorted(self.candidates.starts, gone, side="right") - 1, self.labels[gone]
         if self.unretrieved is not None:
             before = np.repeat(np.arange(self.n_queries), np.diff(self.unretrieved.starts))
             queries, labels = np.append(before, queries), np.append(self.unretrieved.labels, labels)
         return _by_query(queries, labels, self.n_queries)
 
-    def _measured_rows(self, scores: Vector) -> tuple[Any, Offsets]:
-        """The rows that the measure may see, and where each query's start: all, or the first and those with labels."""
-        measure, starts = self.measure, self.candidates.starts
+    def _seen(self, scores: Vector, rows: slice, starts: Offsets) -> NDArray[np.bool_]:
+        """The rows that the measure may see: all that are there, or the first of each query and those with labels."""
+        measure, there = self.measure, ~np.isneginf(scores)
         if self.unjudged == "condensed":
-            known = ~np.isnan(self.labels)
-            return known, _starts_of(known, starts)
+            return there & self.is_judged[rows]
         deep = measure.cutoff is None or measure.cutoff > _DEEPEST
         # Ties by document are those of single precision, and a label of 0 may be relevant.
         if deep or measure.ties == "docid" or (measure.rel is not None and measure.rel <= 0):
-            return slice(None), starts
-        depth, labels = measure.cutoff, self._counted
-        kept, sizes = np.empty(len(scores), dtype=bool), np.zeros(self.n_queries, dtype=np.int64)
-
-        def select(first: int, last: int) -> None:
-            select_deep(scores, labels, starts[first : last + 1], depth, np.empty(depth), kept, sizes[first:last])
-
-        over_queries(select, starts)
-        return kept, offsets_from_sizes(sizes)
+            return there
+        select_deep(scores, self.labels[rows], starts, np.empty(measure.cutoff), there)
+        return there
 
     def per_query(self, fuser: Fuser) -> Vector:
         """The measure of each query by a fuser; found out once for each."""
         if fuser not in self._known:
-            self._known[fuser] = self.measured(fuser.scores(self))
+            self._known[fuser] = self.measured(fuser.scorer(self))
         return self._known[fuser]
 
     def without(self, leg: int) -> FusionProblem | None:
@@ -166,24 +159,21 @@ class FusionProblem(EngineCandidates):
         return FusionProblem.of(engine, fewer, self.judged, self.measure, self.unjudged)
 
 
-def _labels(candidates: Candidates, judged: JudgedDocuments) -> tuple[Vector, Unretrieved | None]:
-    """The label of each row, NaN where there is none, and those of judged documents that are no row."""
+def _labels(candidates: Candidates, judged: JudgedDocuments) -> tuple[Vector, NDArray[np.bool_], Unretrieved | None]:
+    """The label of each row, whether it has one, and the labels of judged documents that are no row."""
     rows = np.empty(len(judged.documents), dtype=np.int64)
     find_rows(candidates.starts, candidates.documents, judged.queries, judged.documents, rows)
     found = rows >= 0
-    labels = np.full(candidates.n_rows, np.nan)
+    labels, is_judged = np.zeros(candidates.n_rows), np.zeros(candidates.n_rows, dtype=bool)
     labels[rows[found]] = judged.labels[found]
+    is_judged[rows[found]] = True
     if found.all():
-        return labels, None
-    return labels, _by_query(judged.queries[~found], judged.labels[~found], candidates.n_queries)
+        return labels, is_judged, None
+    missed = _by_query(judged.queries[~found], judged.labels[~found], candidates.n_queries)
+    return labels, is_judged, missed
 
 
 def _by_query(queries: Offsets, labels: Vector, n_queries: int) -> Unretrieved:
     """Labels of queries in any order, query after query."""
     sizes = np.bincount(queries, minlength=n_queries)
     return Unretrieved(labels[np.argsort(queries, kind="stable")], offsets_from_sizes(sizes))
-
-
-def _starts_of(kept: NDArray[np.bool_], starts: Offsets) -> Offsets:
-    """Where each query starts among the rows that are kept."""
-    return np.append(0, np.cumsum(kept))[starts].astype(np.int64)

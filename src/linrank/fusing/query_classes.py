@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -75,8 +76,8 @@ class ByClass:
         return f"by {self.column}: weights of their own are worth it, {said}\n{table}"
 
 
-def classes_of(table: Any, column: str, query_ids: Any) -> list[str]:
-    """The class of each query, by a column of a table of queries; "" for one that the table does not have."""
+def read_classes(table: Any, column: str) -> dict[str, str]:
+    """The class of each query of a table of queries, by a column of it."""
     columns = columns_of(table)
     found = columns.find((column.lower(),))
     if found is None:
@@ -94,7 +95,16 @@ def classes_of(table: Any, column: str, query_ids: Any) -> list[str]:
                 f"{columns.source}: query {query!r} has two values of {column!r}, {known[query]!r} and {name!r}. "
                 "Keep one of them."
             )
-    return [known.get(query, "") for query in query_ids]
+    return known
+
+
+def classes_of(query_ids: Sequence[str], known: Mapping[str, str], column: str) -> list[str]:
+    """The class of each query; "" for one of which none is known."""
+    classes = [known.get(query, "") for query in query_ids]
+    if len(set(classes)) < 2:
+        only = repr(classes[0]) if classes[0] else "none of them is in the table"
+        raise LinrankError(f"column {column!r} has one class for all judged queries: {only}. Name another.")
+    return classes
 
 
 def _cut(numbers: Vector) -> list[str]:
@@ -112,8 +122,6 @@ def learn_by_class(
     """
     names = sorted(set(classes))
     of_query = np.array([names.index(each) for each in classes])
-    if len(names) < 2:
-        raise LinrankError(f"column {column!r} has one class for all judged queries: {names[0]!r}. Name another.")
     ones, method = np.ones(problem.n_queries), Pairwise()
     parts = problem.candidates.queries.dealt(n_folds, seed)
     values = np.full((1 + len(STRENGTHS), problem.n_queries), np.nan)

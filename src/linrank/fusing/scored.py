@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from linrank.arrays import Vector
 from linrank.cached import cached_property
 from linrank.fusing.candidates import Candidates
 from linrank.fusing.engine import FusionEngine
+from linrank.fusing.fusers import Fuser, Scorer
 from linrank.fusing.pair_kernels import add_squares_within
 from linrank.fusing.query_ranges import over_queries
 
@@ -46,33 +46,28 @@ class EngineCandidates:
     @cached_property
     def is_constant(self) -> NDArray[np.bool_]:
         """Of each column, whether its numbers differ within queries by no more than the rounding of their mean."""
-        starts, matrix = self.candidates.starts, self.matrix
-
-        def largest(first: int, last: int) -> Vector:
-            rows = matrix[starts[first] : starts[last]]
-            made: Vector = np.maximum(rows.max(axis=0, initial=0.0), -rows.min(axis=0, initial=0.0))
-            return made
-
-        sizes: Vector = np.max([np.zeros(matrix.shape[1]), *over_queries(largest, starts)], axis=0)
-        return np.less_equal(self._deviations, _ROUNDING * sizes)
+        deviations, largest = self._deviations
+        return np.less_equal(deviations, _ROUNDING * largest)
 
     @cached_property
     def spreads(self) -> Vector:
         """Of each column, its standard deviation about the queries' means; 1 for a constant."""
-        return np.where(self.is_constant, 1.0, self._deviations)
+        return np.where(self.is_constant, 1.0, self._deviations[0])
 
     @cached_property
-    def _deviations(self) -> Vector:
+    def _deviations(self) -> tuple[Vector, Vector]:
+        """Of each column, the standard deviation about the queries' means, and the largest size of its numbers."""
         starts, matrix = self.candidates.starts, self.matrix
 
-        def squares(first: int, last: int) -> Vector:
-            sums = np.zeros(matrix.shape[1])
-            add_squares_within(matrix, starts[first : last + 1], np.empty_like(sums), sums)
-            return sums
+        def part(first: int, last: int) -> tuple[Vector, Vector]:
+            sums, largest = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
+            add_squares_within(matrix, starts[first : last + 1], np.empty_like(sums), sums, largest)
+            return sums, largest
 
+        parts = over_queries(part, starts)
         # Added in the order of the queries, for any number of threads.
-        made: Vector = np.sqrt(np.sum(over_queries(squares, starts), axis=0) / max(1, self.candidates.n_rows))
-        return made
+        squares = np.sum([sums for sums, _ in parts], axis=0)
+        return np.sqrt(squares / max(1, self.candidates.n_rows)), np.max([largest for _, largest in parts], axis=0)
 
     @cached_property
     def equal_weights(self) -> Vector:
@@ -87,13 +82,20 @@ class EngineCandidates:
         """Of each column, whether it is a signal that is the same for all of a query's candidates, and weighs 0."""
         return self.is_constant & (np.arange(self.matrix.shape[1]) >= len(self.candidates.legs))
 
-    def by_rows(self, score: Callable[[slice], Vector]) -> Vector:
-        """The scores of all rows, some queries' at a time."""
-        starts, made = self.candidates.starts, np.empty(self.candidates.n_rows)
+    def rows_of(self, first: int, last: int) -> slice:
+        """Those of the queries from the first to before the last."""
+        return slice(int(self.candidates.starts[first]), int(self.candidates.starts[last]))
+
+    def given(self, scores: Vector) -> Scorer:
+        """Scores that all candidates have already, as a fuser gives them."""
+        return lambda first, last: scores[self.rows_of(first, last)]
+
+    def scores(self, fuser: Fuser) -> Vector:
+        """The fused score of each candidate; -inf for one that the fuser leaves out."""
+        score, made = fuser.scorer(self), np.empty(self.candidates.n_rows)
 
         def fill(first: int, last: int) -> None:
-            rows = slice(int(starts[first]), int(starts[last]))
-            made[rows] = score(rows)
+            made[self.rows_of(first, last)] = score(first, last)
 
-        over_queries(fill, starts)
+        over_queries(fill, self.candidates.starts)
         return made

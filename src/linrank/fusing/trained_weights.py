@@ -70,6 +70,9 @@ class Pairwise:
         direction = problem.equal_weights * problem.spreads
         direction /= np.linalg.norm(direction)
         query_weights = _even(problem, counts)
+        if direction @ problem.training.sums(np.zeros_like(direction), query_weights).gradient >= 0.0:
+            # Equal weights are no better than none.
+            return np.zeros_like(direction)
         low, high, scale = 0.0, np.inf, 1.0
         for _ in range(40):
             at = problem.training.sums(scale * direction, query_weights)

@@ -155,7 +155,8 @@ def is_name(value: object) -> bool:
     """Whether a value can name a query or a document: a text that is not empty, or a whole number."""
     if isinstance(value, str):
         # Half of a pair of surrogates, which JSON can escape, is no letter that could be written.
-        return bool(value.strip()) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+        whole = value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+        return whole and bool(value.strip())
     return isinstance(value, int) and not isinstance(value, bool)
 
 
