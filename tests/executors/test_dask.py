@@ -1,17 +1,20 @@
 """Training on real Dask workers: the same bits, whoever dies."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from linrank import LinrankError, ListNet, PairwiseRidge, RankingDataset, RankSVM, make_ranking, save_dataset, scan
 from linrank.errors import DataFormatError
-from linrank.executors.dask import DaskExecutor, Round, connect
+from linrank.executors.dask import DaskExecutor, Round, _remove_silent, connect
 from linrank.executors.local import Threads
 from linrank.objective import remote_data
 from linrank.objective.placement import PlacedData
@@ -132,6 +135,31 @@ def test_a_worker_that_hangs_is_removed_and_others_do_its_part(client, data):
     finally:
         os.kill(victim, signal.SIGKILL)
     np.testing.assert_array_equal(ranker.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize(
+    ("ages", "removed"),
+    [
+        ((100.0, 100.5), []),
+        ((100.0,), []),
+        ((), []),
+        ((0.0, 2.9), []),
+        ((100.0, 104.0, 101.0), ["b"]),
+        ((9.0, 0.0), ["a"]),
+    ],
+)
+def test_who_is_silent_is_so_beside_others(ages, removed):
+    """Where all are silent, the machine is busy: who is removed ends itself, and nobody would be left to wait for."""
+    now, gone = time.time(), []
+
+    class Scheduler:
+        workers = {name: SimpleNamespace(last_seen=now - age) for name, age in zip("abc", ages, strict=False)}
+
+        async def remove_worker(self, address, **_):
+            gone.append(address)
+
+    asyncio.run(_remove_silent(Scheduler(), silence=3.0))
+    assert gone == removed
 
 
 def test_a_driver_that_is_killed_goes_on_where_it_was(client, data, tmp_path):

@@ -14,7 +14,7 @@ from linrank.executors.local import Threads
 from linrank.executors.round_log import RoundLog
 from linrank.memory import size_in_words
 
-# A worker that has not been heard of for so long is taken for dead.
+# A worker that was last heard of so long before another is taken for dead.
 _SILENCE = 60.0
 # How often it is looked whether workers are still there.
 GLANCE = 5.0
@@ -43,7 +43,8 @@ class DaskExecutor:
     Every worker loads its share of the data from the files, which it must be able to read by the same path, and keeps
     it; weights go out and sums come back. The weights are the same to the last bit for any number of workers, and the
     same as without a cluster. If a worker dies, Dask runs its tasks elsewhere, from the files on: nothing changes but
-    the time. A worker that is not heard of for `silence` seconds while a round lasts is removed, with the same effect.
+    the time. A worker that was last heard of `silence` seconds before another is removed while a round lasts, with the
+    same effect.
 
     Parameters
     ----------
@@ -242,11 +243,12 @@ def wire_bytes(value: object) -> int:
 
 
 async def _remove_silent(dask_scheduler: Any, silence: float) -> None:
-    # By the scheduler's own clock.
-    now = time.time()
+    # By what was last heard of any: where none is heard of the machine is busy or the network away, and who is removed
+    # ends itself. So one is always left, to do the others' part.
+    latest = max((worker.last_seen for worker in dask_scheduler.workers.values()), default=0.0)
     for address, worker in list(dask_scheduler.workers.items()):
-        if now - worker.last_seen > silence:
-            await dask_scheduler.remove_worker(address, stimulus_id=f"linrank-silent-{now}", close=False)
+        if latest - worker.last_seen > silence:
+            await dask_scheduler.remove_worker(address, stimulus_id=f"linrank-silent-{time.time()}", close=False)
 
 
 def connect(address: str) -> Any:
