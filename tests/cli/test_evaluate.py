@@ -143,3 +143,11 @@ def test_a_table_names_each_run_and_one_run_has_its_queries(call, trec, tmp_path
     rows = list(csv.reader(io.StringIO(out)))
     assert rows[0] == ["qid", "map(ties=docid)"]
     assert len(rows) == 19
+
+
+def test_a_model_is_no_file_of_scores(call, tmp_path, capsys):
+    (tmp_path / "t.txt").write_text("1 qid:1 1:2\n")
+    (tmp_path / "m.json").write_text("{}\n")
+    with pytest.raises(SystemExit):
+        call("evaluate t.txt m.json")
+    assert "m.json is no file of scores: if it is a model, linrank predict gives its scores" in capsys.readouterr().err

@@ -104,6 +104,8 @@ def _what_is_wrong(arguments: Namespace) -> str | None:
         return "the following arguments are required: scores (or --score COLUMN of a table)"
     if arguments.score is not None and not is_table(arguments, arguments.data):
         return f"--score is a column of a table, and {arguments.data} is none: give a file of scores"
+    if arguments.scores and arguments.scores[0].endswith(".json"):
+        return f"{arguments.scores[0]} is no file of scores: if it is a model, linrank predict gives its scores"
     return None
 
 

@@ -57,6 +57,11 @@ def read(source: Any, *, format: str | None = None, **options: Any) -> RankingDa
     RankingDataset
     """
     name = format or format_of(source)
+    if format is None and name == "svmlight" and Path(source).suffix.lower() == ".json":
+        raise LinrankError(
+            f"{source}: is JSON, and so no data to rank. If it is a model, give it in the model's place; what a search "
+            "engine logged becomes data by linrank fromlogs; format='svmlight' reads it as text all the same."
+        )
     check_options(name, options)
     return _reader(name)(source, **options)
 
