@@ -62,8 +62,8 @@ class NewtonCG(Solver):
     forcing: float = 0.1
     sample_share: float = 0.05
     max_products: int = 250
-    looks_nearer: bool = True
-    """Whether a nearer certificate is looked for at the end; False for who takes another solution from there."""
+    makes_sure: bool = True
+    """Whether the end is made sure of, and a nearer certificate looked for; False for who goes on from there."""
 
     def refuses(self, objective: RankingObjective) -> str | None:
         return wants_smooth_loss(objective) or wants_smooth_penalty(objective) or wants_strength(objective)
@@ -71,7 +71,7 @@ class NewtonCG(Solver):
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
         doubt = Doubt()
         solution, last = self.continue_from(self._first_point(objective, start, journal, doubt), journal, doubt=doubt)
-        return self.certified_at(last, solution, journal) if self.looks_nearer else solution
+        return self.certified_at(last, solution, journal) if self.makes_sure else solution
 
     def certified_at(self, last: EvaluatedPoint, solution: Solution, journal: Journal) -> Solution:
         """The solution, with a nearer certificate than its gradient's where that is not enough."""
@@ -116,7 +116,7 @@ class NewtonCG(Solver):
             newton = self._newton_step(point, known, journal, trust, forcing, left)
             stop = journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
             if self._gap(point, newton) <= self.tolerance * point.value:
-                if known.is_exact and not (is_own or is_refined) and not stop:
+                if self.makes_sure and known.is_exact and not (is_own or is_refined) and not stop:
                     # What another point's makes of this one is only about right.
                     known, trust, is_own = _Known.at(point, known.sample, known.doubt), np.inf, True
                     newton = self._newton_step(point, known, journal)

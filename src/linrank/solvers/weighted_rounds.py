@@ -104,7 +104,12 @@ class _Run:
         """Whether the watcher, the clock or Ctrl-C has ended it."""
 
     def solve(self, objective: RankingObjective, start: Vector | None) -> Solution:
-        """Solve one, in the time that is left."""
+        """Solve the next one, in the time that is left."""
+        solution = self._solved(objective, start, is_last=False)
+        self.take(solution, objective)
+        return solution
+
+    def _solved(self, objective: RankingObjective, start: Vector | None, *, is_last: bool) -> Solution:
         first, past = len(self._lines), time.perf_counter() - self._started
 
         def note(line: Any, weights: Vector) -> bool:
@@ -115,13 +120,12 @@ class _Run:
         most = self._solver.max_seconds
         solver: Any = replace(self._solver, max_seconds=max(0.0, most - past))  # type: ignore[type-var]
         if isinstance(solver, NewtonCG):
-            # Of the round that is kept alone a certificate is wanted.
-            solver = replace(solver, looks_nearer=False)
+            # Of the round that is kept alone the end is made sure of, and a certificate wanted.
+            solver = replace(solver, makes_sure=is_last)
         solution: Solution = solver.minimize(objective, start, watch=note)
         late = time.perf_counter() - self._started > most
         if late and not solution.interrupted:
             solution = replace(solution, message=f"out of time (max_seconds={most:g})")
-        self.take(solution, objective)
         self.is_over = self.is_over or solution.interrupted or late
         return solution
 
@@ -132,12 +136,18 @@ class _Run:
         self.kept = len(self.rounds) - 1
 
     def certify(self) -> None:
-        """Look for a nearer certificate of the round that is kept, unless it was interrupted."""
+        """Make sure of the end of the round that is kept, unless time or somebody has ended it, and certify it."""
         kept, objective = self.rounds[self.kept], self._objectives[self.kept]
-        if isinstance(self._solver, NewtonCG) and objective is not None and not kept.interrupted:
+        if not isinstance(self._solver, NewtonCG) or objective is None or kept.interrupted:
+            return
+        if self.is_over:
             left = self._solver.max_seconds - (time.perf_counter() - self._started)
             journal = Journal(max_seconds=max(0.0, left))
             self.rounds[self.kept] = self._solver.certified_at(objective.at(kept.weights), kept, journal)
+            return
+        sure = self._solved(objective, kept.weights, is_last=True)
+        iterations, products = kept.iterations + sure.iterations, kept.inner_iterations + sure.inner_iterations
+        self.rounds[self.kept] = replace(sure, iterations=iterations, inner_iterations=products)
 
     def whole(self) -> Solution:
         """The solution of the round that is kept, with the history of all."""
