@@ -11,6 +11,7 @@ from linrank.objective.duality import NoDual
 from linrank.objective.objective import RankingObjective
 from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
+from linrank.objective.pointwise_losses import SquaredEpsilonInsensitive
 from linrank.objective.registry import LOSSES as NAMED_LOSSES
 
 pytestmark = pytest.mark.kernels
@@ -86,6 +87,20 @@ def test_every_view_of_the_curvature_is_of_one_symmetric_matrix(name, block):
     if hasattr(at.curvature, "half_product"):
         half = at.curvature.half_product(np.eye(block.n_documents))
         np.testing.assert_allclose((half + half.T) / 2, matrix, atol=size)
+
+
+@pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if hasattr(loss, "steepest")])
+@DATASETS
+def test_no_document_bends_more_than_what_is_said_to_be_steepest(name, block):
+    loss, times = LOSSES[name].steepest
+    most = times * loss.at(np.zeros(block.n_documents), block).curvature.diagonal()
+    assert (most > 0.0).any()
+    # (Where all scores are labels, or far below them, other documents bend than at zero.)
+    for scores in (*(scores_of(block, seed) for seed in SEEDS), block.labels - 0.3, block.labels - 9.0, -block.labels):
+        assert (LOSSES[name].at(scores, block).curvature.diagonal() <= most * (1.0 + 1e-12) + 1e-12).all()
+    if isinstance(LOSSES[name], SquaredEpsilonInsensitive):
+        # Far from its label every document bends as much as any can.
+        np.testing.assert_allclose(LOSSES[name].at(block.labels - 9.0, block).curvature.diagonal(), most)
 
 
 @pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if getattr(loss, "compares", "") != "labels"])

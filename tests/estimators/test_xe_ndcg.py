@@ -1,13 +1,16 @@
 """XENDCG: the expectation over all draws, to the last digits, and the minimum that it leads to."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrank import XENDCG, RankingDataset, RankSVM, make_ranking
 from linrank.dataset.query_blocks import cut_into_blocks
+from linrank.objective.list_kernels import _integrals
 from linrank.objective.list_losses import GainCrossEntropy
 
 DATA, _ = make_ranking(30, 12, 5, skew=False)
@@ -48,6 +51,33 @@ def test_targets_are_the_mean_over_all_draws(labels):
     # The middles of ever finer cells err by a quarter of what they did.
     expected = fine + (fine - coarse) / 3.0
     np.testing.assert_allclose(targets_of(block_of(labels)), expected, atol=2e-6)
+
+
+def integrals(count, share):
+    """The two that the targets come from, by quadrature of what they are defined as."""
+
+    def log_mean(h):
+        return math.log(math.expm1(h) / h) if h > 1e-4 else h / 2.0 + h * h / 24.0
+
+    def left(h):
+        return 1.0 / h - 1.0 / math.expm1(h) if h > 1e-4 else 0.5 - h / 12.0
+
+    def part(u, factor):
+        h = share * u / count
+        # (Beyond, what is left of the integral is below any rounding.)
+        return math.exp(count * log_mean(h) - u) * factor(h) if h < 300.0 else 0.0
+
+    ends = [(0.0, 1.0), (1.0, 5.0), (5.0, 20.0), (20.0, 60.0), (60.0, 900.0)]
+    return [
+        sum(quad(part, *each, args=(factor,), epsabs=0.0, epsrel=1e-12, limit=500)[0] for each in ends)
+        for factor in (lambda h: 1.0, left)
+    ]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(("count", "share"), [(1, 0.5), (2, 0.9), (30, 0.9), (300, 0.9), (1000, 0.3), (5, 0.01)])
+def test_integrals_are_those_of_quadrature(count, share):
+    np.testing.assert_allclose(_integrals(float(count), share), integrals(float(count), share), rtol=1e-11)
 
 
 def test_targets_of_many_documents_are_those_of_draws():

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles_measures as oracle
+from linrank import LinearModel, make_ranking, save_dataset
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.errors import LinrankError
 from linrank.measures import (
@@ -291,3 +292,14 @@ def test_measures_of_relevance_count_labels_from_one_on_unless_told():
 def test_labels_are_one_a_row_and_one_number_is_none():
     with pytest.raises(LinrankError, match="qid has 1 values, but there are 0 rows"):
         Judgements.from_arrays(3.0, qid=[1])
+
+
+def test_a_ranker_is_measured_on_a_file_as_on_what_is_loaded_and_no_one_else_measures_that(tmp_path):
+    data, weights = make_ranking(12, 8, 3)
+    save_dataset(data, tmp_path / "data.linrank")
+    model = LinearModel(weights, data.names)
+    wanted = evaluate(model, data, "ndcg@3")
+    for path in (tmp_path / "data.linrank", str(tmp_path / "data.linrank")):
+        assert evaluate(model, path, "ndcg@3").mean == wanted.mean
+    with pytest.raises(LinrankError, match="file"):
+        evaluate(model, data, "ndcg@3", executor=object())

@@ -47,4 +47,49 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "while rank < stop:",
         "rank < stop  ->  rank <= stop",
     ): "of the rank at which a document's ranks end it has a part of 0",
+    (
+        "measures/evaluation.py",
+        "_RANGE_DOCUMENTS = 1 << 15",
+        "1  ->  2",
+    ): "how many documents a task takes on; the values are the same",
+    (
+        "measures/evaluation.py",
+        "n_threads = n_threads if executor is None else 1",
+        "1  ->  2",
+    ): "any number of threads gives the same bits",
+    (
+        "measures/evaluation.py",
+        "for chunk in dataset.chunks(features=False):",
+        "False  ->  True",
+    ): "features are read too, and nothing is made of them",
+    (
+        "measures/evaluation.py",
+        "list(pool.map(task, *zip(*ranges, strict=True)))",
+        "True  ->  False",
+    ): "every range has two ends",
+    (
+        "measures/single_features.py",
+        "_TASKS = 32",
+        "32  ->  33",
+    ): "how many ranges are worked on side by side; the values are the same",
+    (
+        "measures/single_features.py",
+        "value = top[place] if place < n else 0.0",
+        "place < n  ->  place <= n",
+    ): "behind the last, zeros are left, and 0 is put into its place",
+    (
+        "objective/list_kernels.py",
+        "elif h < 40.0:",
+        "h < 40.0  ->  h <= 40.0",
+    ): "at 40 both forms are the same number",
+    (
+        "objective/list_kernels.py",
+        "if u > 1.0 and exponent < -45.0:",
+        "1.0  ->  2.0",
+    ): "below 2 no exponent is that small: it is more than -u",
+    (
+        "objective/pointwise_losses.py",
+        "return SquaredEpsilonInsensitive(-1.0), 1.0",
+        "1.0  ->  2.0",
+    ): "every negative width has all documents beyond it",
 }

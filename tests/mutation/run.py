@@ -39,6 +39,7 @@ from mutation.mutants import Mutant, changed_tree, mutants  # noqa: E402
 AT_LEAST = 0.85
 SECONDS = 300
 _LOSSES = ("tests/contracts/test_losses.py",)
+_LISTS = (*_LOSSES, "tests/objective/test_list_losses.py", "tests/estimators/test_xe_ndcg.py")
 _PENALTIES = ("tests/contracts/test_penalties.py", "tests/objective/test_penalties.py")
 _MEASURES = tuple(f"tests/measures/test_{name}.py" for name in ("measures", "parsing", "golden", "peers"))
 TESTS = {
@@ -52,8 +53,8 @@ TESTS = {
     "measures/single_features.py": ("tests/measures/test_single_features.py",),
     "objective/pair_losses.py": (*_LOSSES, "tests/objective/test_objective.py"),
     "objective/pair_kernels.py": (*_LOSSES, "tests/objective/test_objective.py"),
-    "objective/list_losses.py": (*_LOSSES, "tests/objective/test_list_losses.py"),
-    "objective/list_kernels.py": (*_LOSSES, "tests/objective/test_list_losses.py"),
+    "objective/list_losses.py": _LISTS,
+    "objective/list_kernels.py": _LISTS,
     "objective/logistic_pairs.py": (*_LOSSES, "tests/objective/test_logistic_pairs.py"),
     "objective/logistic_kernels.py": (*_LOSSES, "tests/objective/test_logistic_pairs.py"),
     "objective/least_squares.py": (*_LOSSES, "tests/objective/test_least_squares.py"),

@@ -134,8 +134,6 @@ def tested(python: Path, tests: list[str]) -> int:
     where = "import linrank; print(linrank.__file__)"
     assert str(python.parents[1]) in str(_said([str(python), "-P", "-c", where])), "not the wheel's linrank"
     command = [str(python), "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
-    # (That one is about clocks, and wants a machine that is not busy.)
-    command += ["-k", "not worker_that_hangs"]
     return subprocess.run([*command, *WARNINGS, *tests], cwd=ROOT, env=environment, check=False).returncode
 
 

@@ -23,6 +23,12 @@ class SquaredEpsilonInsensitive:
     compares: ClassVar[str] = "labels"
     epsilon: float
 
+    @property
+    def steepest(self) -> tuple[SquaredEpsilonInsensitive, float]:
+        """A loss, and how many times its curvature at zero scores that of this one is nowhere above."""
+        # Beyond a tube of negative width is every document, whatever its label.
+        return SquaredEpsilonInsensitive(-1.0), 1.0
+
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
         weights = _weights(block)
@@ -67,7 +73,7 @@ class SmoothedEpsilonInsensitive:
     @property
     def steepest(self) -> tuple[SquaredEpsilonInsensitive, float]:
         """A loss, and how many times its curvature at zero scores that of this one is nowhere above."""
-        return SquaredEpsilonInsensitive(0.0), 0.5 / self.width
+        return SquaredEpsilonInsensitive(-1.0), 0.5 / self.width
 
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         signs, beyond = _beyond_the_tube(scores, block, self.epsilon)
