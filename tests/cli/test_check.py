@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from linrank import LinearModel, check, export, read
-from linrank.cli import main
 from linrank.dataset.synthetic import make_ranking
 from linrank.reading.write_svmlight import write_svmlight
 
@@ -30,18 +29,6 @@ def folder(tmp_path_factory):
         LinearModel(np.array([0.0, 0.01, 0.0, 0.0]), tuple(called)).save(folder / f"{prefix}poor.json")
         export(good, "solr", out=folder / f"{prefix}good.solr.json")
     return folder
-
-
-@pytest.fixture
-def run(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-
-    def call(*words):
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 def test_the_exit_code_says_whether_the_new_model_may_go_live(run):

@@ -31,18 +31,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def run(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-
-    def call(*words):
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
-
-
 def test_help_teaches(run):
     code, out, _ = run("--help")
     assert code == 0

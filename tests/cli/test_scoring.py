@@ -7,24 +7,11 @@ import numpy as np
 import pytest
 
 from linrank import LinearModel, open_dataset, read, save_dataset
-from linrank.cli import main
 from linrank.dataset.applied_scaling import QueryScaling
 
 pytest.importorskip("pyarrow")
 
 NAMES = ("bm25", "clicks", "age")
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 def save(weights=(2.0, 0.0, -1.0), **fields):

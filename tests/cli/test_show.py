@@ -7,21 +7,8 @@ import numpy as np
 import pytest
 
 from linrank import LinearModel, make_ranking
-from linrank.cli import main
 from linrank.dataset.scaling import fit_scaling
 from linrank.reading.write_svmlight import write_svmlight
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 @pytest.mark.parametrize("verb", ["show", "info"])
