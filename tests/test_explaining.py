@@ -14,6 +14,8 @@ from scipy import sparse
 
 from linrank import LinearModel, LinrankError, RankSVM, make_ranking
 from linrank.dataset.applied_scaling import QueryScaling
+from linrank.dataset.feature_products import FeatureProducts
+from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.scaling import fit_scaling
 from linrank.estimators.tree_rankers import RandomForest
 from linrank.explaining import explain
@@ -156,3 +158,27 @@ def test_a_table_of_one_row_is_read_by_its_names(x_i):
 def test_a_series_without_names_is_read_by_position():
     model = LinearModel(np.array([2.0, 5.0]), ("1", "2"))
     assert explain(model, pd.Series([1.0, 0.0]), [0.0, 1.0]).difference == -3.0
+
+
+def test_products_are_contributions_of_their_own():
+    curves = FeatureShapes.of("additive", [([0.0, 1.0], [0.0, 2.0]), ([0.0], [0.0]), ([-1.0, 1.0], [-1.0, 1.0])])
+    lines = FeatureShapes.of("additive", [([0.0, 2.0], [-1.0, 1.0]), ([0.0, 4.0], [2.0, -2.0])])
+    products = FeatureProducts(np.array([0.5]), np.array([[0, 1]]), lines)
+    model = LinearModel(np.array([1.0, 0.0, 2.0]), ("a", "c", "b"), curves, products=products)
+    above, below = {"a": 2.0, "b": 0.5, "c": 0.0}, {"a": 0.5, "b": 0.25, "c": 3.0}
+    explained = explain(model, above, below)
+    rows = np.array([[row[name] for name in "acb"] for row in (above, below)])
+    assert explained.difference == pytest.approx(float(np.subtract(*model.predict(rows))), rel=1e-12)
+    by_name = {part.feature: part for part in explained.contributions}
+    product = by_name["a * c"]
+    assert (product.above, product.below) == (None, None)
+    assert (product.curved_above, product.curved_below) == (1.0 * 2.0, -0.5 * -1.0)
+    assert product.amount == 0.5 * (2.0 - 0.5)
+    assert by_name["c"].amount == 0.0
+    assert product.to_dict() == {
+        "feature": "a * c", "weight": 0.5, "amount": 0.75, "curved_above": 2.0, "curved_below": 0.5,
+    }  # fmt: skip
+    line = next(line for line in str(explained).splitlines() if line.startswith("a * c"))
+    assert line.split() == ["a", "*", "c", "0.5", "2", "0.5", "+0.75"]
+    with pytest.raises(LinrankError, match="x_i has no feature 'c'"):
+        explain(model, {"a": 1.0, "b": 1.0}, below)

@@ -15,6 +15,8 @@ from scipy import sparse
 
 from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, make_ranking
 from linrank.dataset import fingerprint
+from linrank.dataset.feature_products import FeatureProducts
+from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.scaling import fit_scaling, scaling_named
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -171,7 +173,8 @@ DAMAGE = {
     "not JSON": lambda document: "{",
     "a list": lambda document: "[]",
     "another format": damaged(lambda d: d.update(format="other")),
-    "a later schema": damaged(lambda d: d.update(schema_version=2)),
+    "a later schema": damaged(lambda d: d.update(schema_version=3)),
+    "products of which it has none": damaged(lambda d: d.update(schema_version=2)),
     "no weights": damaged(lambda d: d.pop("weights")),
     "text for weights": damaged(lambda d: d.update(weights="1")),
     "a changed weight": damaged(lambda d: d["weights"].__setitem__(0, 99.0)),
@@ -193,6 +196,13 @@ def test_a_damaged_file_is_refused(name, tmp_path):
         LinearModel.load(path)
 
 
+PRODUCTS = {
+    "weights": [0.5],
+    "pairs": [[0, 1]],
+    "lines": {"kind": "additive", "sizes": [2, 1], "knots": [0.0, 1.0, 2.0], "values": [-1.0, 1.0, 0.5]},
+}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -200,7 +210,14 @@ def test_a_damaged_file_is_refused(name, tmp_path):
         ({"feature_names": ["a", 7]}, "must be text"),
         ({"feature_names": ["a", "a"]}, "two features are called 'a'"),
         ({"feature_names": ["a", "\ud800"]}, "half of a pair of surrogates"),
+        ({"schema_version": 3}, "has schema version 3; this linrank reads 1 and 2. Use a linrank that wrote it"),
         ({"schema_version": True}, "has schema version True; this linrank reads 1"),
+        ({"products": {}}, "has products, which schema version 1 does not know"),
+        ({"schema_version": 2}, "field 'products' is missing or of the wrong kind"),
+        ({"schema_version": 2, "products": {}}, "products need pairs of features"),
+        ({"schema_version": 2, "products": PRODUCTS}, "products of features as they are, which stand beside curves"),
+        ({"schema_version": 2, "products": {**PRODUCTS, "weights": ["x"]}}, "finite numbers"),
+        ({"schema_version": 2, "products": {**PRODUCTS, "pairs": [[0, 2]]}}, "by numbers from 0 to 1"),
         ({"schema_version": 1.0}, "has schema version 1.0; this linrank reads 1"),
         ({"weights": [1.0, 10**400]}, "finite numbers"),
         ({"weights": [1.0, -(10**308) * 18 // 10]}, "finite numbers"),
@@ -271,3 +288,52 @@ def test_a_model_of_before_these_were_kept_is_read(tmp_path):
     model = LinearModel.load(path)
     assert (model.missing, model.trained_at) == ("error", None)
     assert model.weights.tolist() == [1.5, 2.5]
+
+
+def with_products(weights=(1.0, 0.0, 2.0)):
+    """Feature c is in a product with a only, and in no curve."""
+    curves = FeatureShapes.of("additive", [([0.0, 1.0], [0.0, 2.0]), ([0.0], [0.0]), ([-1.0, 1.0], [-1.0, 1.0])])
+    lines = FeatureShapes.of("additive", [([0.0, 2.0], [-1.0, 1.0]), ([0.0, 4.0], [2.0, -2.0])])
+    products = FeatureProducts(np.array([0.5]), np.array([[0, 1]]), lines)
+    return LinearModel(np.array(weights), ("a", "c", "b"), curves, products=products)
+
+
+def test_a_model_with_products_is_of_another_version_and_reads_back_to_the_bit(tmp_path):
+    model, rows = with_products(), np.random.default_rng(0).normal(size=(50, 3))
+    model.save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text())
+    # Who reads version 1 alone says so, and does not score without the products.
+    assert document["schema_version"] == 2
+    again = LinearModel.load(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    curves = np.interp(rows[:, 0], [0, 1], [0, 2]) + 2.0 * np.interp(rows[:, 2], [-1, 1], [-1, 1])
+    lines = np.interp(rows[:, 0], [0, 2], [-1, 1]) * np.interp(rows[:, 1], [0, 4], [2, -2])
+    np.testing.assert_allclose(model.predict(rows), curves + 0.5 * lines, rtol=1e-12, atol=1e-12)
+    replace(model, products=None).save(tmp_path / "plain.json")
+    assert json.loads((tmp_path / "plain.json").read_text())["schema_version"] == 1
+    assert "products" not in json.loads((tmp_path / "plain.json").read_text())
+
+
+def test_a_feature_that_is_in_a_product_only_is_needed():
+    model, rows = with_products(), np.random.default_rng(1).normal(size=(4, 3))
+    assert model.used.tolist() == [True, True, True]
+    assert repr(model).startswith("LinearModel(linear, 3 of 3 features, 1 products: b 2, a 1)")
+    lacking = pd.DataFrame(rows[:, [0, 2]], columns=["a", "b"])
+    with pytest.raises(LinrankError, match="'c'"):
+        model.predict(lacking)
+    rows[2, 1] = np.nan
+    for X in (rows, sparse.csr_array(rows)):
+        with pytest.raises(LinrankError, match="feature 'c' is nan in row 2, and has a weight"):
+            model.predict(X)
+    assert np.isfinite(replace(model, products=None).predict(rows)).all()
+
+
+def test_products_without_their_curves_or_features_are_refused():
+    model = with_products()
+    with pytest.raises(LinrankError, match=r"stand beside curves: .* Keep its scaling, or leave out the products"):
+        replace(model, scaling=None)
+    with pytest.raises(LinrankError, match="a product is of feature 3, and the model has 2"):
+        replace(
+            model, weights=np.ones(2), feature_names=("a", "b"),
+            products=replace(model.products, pairs=np.array([[0, 2]])),
+        )  # fmt: skip

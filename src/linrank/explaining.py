@@ -1,4 +1,4 @@
-"""Why one document stands above another: the difference of their scores, feature by feature."""
+"""Why one document stands above another: the difference of their scores, feature by feature and product by product."""
 
 from __future__ import annotations
 
@@ -23,32 +23,33 @@ _MOST_PRINTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one feature adds to the difference: weight x (above - below).
+    """What one feature, or a product of two, adds to the difference: weight x (above - below).
 
     Attributes
     ----------
     feature : str
+        Of a product both names: "one * other".
     weight : float
         On the feature as it is given: where the model scales features, its weight divided by their scale. Where the
         model transforms features, on what the feature's curve makes of it.
-    above, below : float
-        The feature of the two documents.
+    above, below : float or None
+        The feature of the two documents; None of a product, which is of two features.
     amount : float
         weight x (above - below), or of what the curve makes of them.
     curved_above, curved_below : float or None
-        What the curve makes of the feature, where the model transforms features.
+        What the curve makes of the feature, where the model transforms features; of a product, that of the two lines.
     """
 
     feature: str
     weight: float
-    above: float
-    below: float
+    above: float | None
+    below: float | None
     amount: float
     curved_above: float | None = None
     curved_below: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and texts, for JSON; of a curve only where there is one."""
+        """Plain numbers and texts, for JSON; what there is not is left out."""
         known = asdict(self)
         return {name: value for name, value in known.items() if value is not None}
 
@@ -79,9 +80,9 @@ class Explanation:
         curved = any(part.curved_above is not None for part in shown)
         rows = [("feature", "weight", "above", "below", *(("f(above)", "f(below)") if curved else ()), "contribution")]
         for part in shown:
-            numbers = [part.weight, part.above, part.below]
-            numbers += [value for value in (part.curved_above, part.curved_below) if value is not None]
-            rows.append((part.feature, *(f"{number:.6g}" for number in numbers), f"{part.amount:+.6g}"))
+            numbers = [part.weight, part.above, part.below, *((part.curved_above, part.curved_below) if curved else ())]
+            cells = ("" if number is None else f"{number:.6g}" for number in numbers)
+            rows.append((part.feature, *cells, f"{part.amount:+.6g}"))
         blank = [""] * (len(rows[0]) - 2)
         n_others = sum(part.amount != 0.0 for part in self.contributions) - len(shown)
         if n_others:
@@ -107,8 +108,8 @@ def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | No
     """Explain why document i stands above document j (or below it, where the difference is negative).
 
     The contribution of feature f is `w_f (x_if - x_jf)`, with w the weights on features as they are given; where the
-    model has curves, `w_f (curve_f(x_if) - curve_f(x_jf))`. It needs no approximation: a linear model's scores differ
-    by exactly the sum of these.
+    model has curves, `w_f (curve_f(x_if) - curve_f(x_jf))`. A product of two features contributes by itself, and is
+    neither's. It needs no approximation: a linear model's scores differ by exactly the sum of these.
 
     Parameters
     ----------
@@ -147,24 +148,34 @@ def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | No
         )
     can_fold = folds(linear.scaling)
     weights = linear.raw_weights() if can_fold else linear.weights
-    needed = weights != 0
+    needed = linear.used
     above, below = _row(x_i, names, needed, "x_i"), _row(x_j, names, needed, "x_j")
     # A feature without a weight may be missing: it has no part in the difference.
     known = np.flatnonzero(np.isfinite(above) & np.isfinite(below)).tolist()
-    curved = None
+    curved = products = None
     if linear.scaling is not None and not can_fold:
         curved = linear.scaling.apply(np.stack([above, below]))[:, known]
-    return explain_rows(weights[known], above[known], below[known], [names[feature] for feature in known], curved)
+    if linear.products is not None:
+        values = linear.products.values(np.stack([above, below]))
+        products = linear.products.names(names), linear.products.weights, values
+    seen = weights[known], above[known], below[known], [names[feature] for feature in known]
+    return explain_rows(*seen, curved, products)
 
 
 def explain_rows(
-    weights: Vector, above: Vector, below: Vector, names: Sequence[str], curved: Any = None
+    weights: Vector,
+    above: Vector,
+    below: Vector,
+    names: Sequence[str],
+    curved: Any = None,
+    products: tuple[Sequence[str], Vector, Any] | None = None,
 ) -> Explanation:
-    """Explain the difference of weights.above and weights.below, or of what curves make of the two: `curved`."""
+    """Explain the difference of weights.above and weights.below, or of what curves make of the two: `curved`.
+
+    Products are their names, their weights, and what they are of the two documents.
+    """
     amounts = weights * (above - below if curved is None else curved[0] - curved[1])
-    # Stable, so that equal ones keep the order of the features.
-    order = np.argsort(-np.abs(amounts), kind="stable").tolist()
-    parts = tuple(
+    parts = [
         Contribution(
             names[f],
             float(weights[f]),
@@ -173,9 +184,14 @@ def explain_rows(
             float(amounts[f]),
             *(() if curved is None else curved[:, f].tolist()),
         )
-        for f in order
-    )
-    return Explanation(math.fsum(part.amount for part in parts), parts)
+        for f in range(len(names))
+    ]
+    of_products, sizes, values = products or ((), np.empty(0), np.empty((2, 0)))
+    for name, weight, (one, other) in zip(of_products, sizes.tolist(), values.T.tolist(), strict=True):
+        parts.append(Contribution(name, weight, None, None, weight * (one - other), one, other))
+    # Stable, so that equal ones keep the order of the features.
+    ordered = tuple(sorted(parts, key=lambda part: -abs(part.amount)))
+    return Explanation(math.fsum(part.amount for part in ordered), ordered)
 
 
 def _linear_model(model: Any) -> LinearModel:

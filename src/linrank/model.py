@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank._version import __version__
 from linrank.arrays import Offsets, Vector, dense_scores
+from linrank.cached import cached_property
 from linrank.dataset.applied_scaling import ColumnScaling, Scaling, folded, folds
+from linrank.dataset.feature_products import FeatureProducts
+from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
 from linrank.dataset.scaling_record import numbers_of, scaling_of_record, scaling_record
@@ -26,13 +30,14 @@ from linrank.named_weights import NamedWeights
 from linrank.strict_json import strict_json, written_json
 
 FORMAT = "linrank-model"
-SCHEMA_VERSION = 1
+# That of a model without products, and of one with: who knows only the first refuses what it would leave out.
+SCHEMA_VERSION, _WITH_PRODUCTS = 1, 2
 _MANY = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearModel:
-    """score(x) = weights . x, with x scaled or transformed first where the model has a scaling.
+    """score(x) = weights . x, with x scaled or transformed first where the model has a scaling, plus products if any.
 
     Attributes
     ----------
@@ -55,6 +60,8 @@ class LinearModel:
         How missing values of the training data were filled; new data is filled the same way.
     trained_at : str or None
         When, in UTC: "2026-11-16T11:40:00Z".
+    products : FeatureProducts or None
+        What a model with curves adds to them: products of two features, each through a line of its own.
     """
 
     weights: Vector
@@ -68,6 +75,7 @@ class LinearModel:
     linrank_version: str = __version__
     missing: MissingRule = "error"
     trained_at: str | None = None
+    products: FeatureProducts | None = None
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.feature_names):
@@ -76,10 +84,30 @@ class LinearModel:
             name = self.feature_names[int(np.flatnonzero(~np.isfinite(self.weights))[0])]
             raise LinrankError(f"the weight of feature {name!r} is not a finite number.")
         check_missing_rule(self.missing)
+        self._check_products()
+
+    def _check_products(self) -> None:
+        if self.products is None:
+            return
+        if not isinstance(self.scaling, FeatureShapes):
+            raise LinrankError(
+                "the model has products of features as they are, which stand beside curves: without its own curves its "
+                "scores would mean something else. Keep its scaling, or leave out the products: products=None."
+            )
+        if (last := int(self.products.columns[-1])) >= self.n_features:
+            raise LinrankError(f"a product is of feature {last + 1}, and the model has {self.n_features}.")
 
     @property
     def n_features(self) -> int:
         return len(self.weights)
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Which features a score depends on: those with a weight, and those that are in a product."""
+        used: NDArray[np.bool_] = self.weights != 0
+        if self.products is not None:
+            used[self.products.columns] = True
+        return used
 
     def predict(self, X: Any, queries: Queries | None = None, *, qid: Any = None, executor: Any = None) -> Vector:
         """Scores, in the order of the rows; higher is better.
@@ -114,7 +142,7 @@ class LinearModel:
                 f"the model has {self.n_features} features, but the data has shape {X.shape}. "
                 "Use data with the same columns; for svmlight text, pass n_features."
             )
-        folded = None
+        rows, folded = X, None
         if isinstance(self.scaling, ColumnScaling) and not is_sparse(X):
             # A third of the time: the features are read once, and never written.
             folded = self.scaling.folded_exactly(self.weights)
@@ -124,6 +152,8 @@ class LinearModel:
         scores = _scores(X, weights)
         if np.isnan(scores).any():
             scores = self._scores_of_needed(X, weights)
+        if self.products is not None:
+            scores = scores + self.products.scores(rows)
         return scores - constant if constant else scores
 
     def rank(self, X: Any, queries: Queries | None = None, *, qid: Any = None) -> Offsets:
@@ -160,7 +190,7 @@ class LinearModel:
         """The features as an array or a SciPy matrix with the model's columns, and the queries that data brings."""
         if isinstance(X, np.ndarray):
             return np.asarray(X), queries
-        needed = self.weights != 0
+        needed = self.used
         if is_a(X, "linrank.dataset.ranking_dataset", "RankingDataset"):
             return X.with_columns(self.feature_names, needed=needed).features, X.queries
         if not is_sparse(X):
@@ -170,8 +200,8 @@ class LinearModel:
         return X, queries
 
     def _scores_of_needed(self, X: Any, weights: Vector) -> Vector:
-        """The scores where something is missing, which only matters in a feature that has a weight."""
-        needed = np.flatnonzero(self.weights)
+        """The scores where something is missing, which only matters in a feature that is used."""
+        needed = np.flatnonzero(self.used)
         values = X[:, needed].toarray() if is_sparse(X) else np.asarray(X[:, needed], dtype=np.float64)
         scores = dense_scores(values, weights[needed])
         if np.isnan(scores).any():
@@ -193,23 +223,26 @@ class LinearModel:
         """The weights by name, the largest first: on features as they are given.
 
         Where there are no such weights, those on features as the model sees them: scaled within each query, or through
-        the curves or the signed logarithms of `scaling`.
+        the curves or the signed logarithms of `scaling`. Products have no part in them.
         """
         weights = self.raw_weights() if folds(self.scaling) else self.weights
         return NamedWeights(self.feature_names, weights)
 
     def __repr__(self) -> str:
         weights = self.named_weights()
-        used = f"{weights.n_used} of {self.n_features} features"
-        return f"LinearModel({self.method or 'linear'}, {used}: {weights.first(5)})"
+        used = f"{np.count_nonzero(self.used)} of {self.n_features} features"
+        products = "" if self.products is None else f", {len(self.products)} products"
+        return f"LinearModel({self.method or 'linear'}, {used}{products}: {weights.first(5)})"
 
     def _repr_html_(self) -> str:
-        return self.named_weights()._repr_html_()
+        products = "" if self.products is None else f"<p>and {len(self.products)} products of two features</p>"
+        return self.named_weights()._repr_html_() + products
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as JSON, whole or not at all."""
         content = self._content()
-        document = {"format": FORMAT, "schema_version": SCHEMA_VERSION, "checksum": _checksum(content), **content}
+        version = SCHEMA_VERSION if self.products is None else _WITH_PRODUCTS
+        document = {"format": FORMAT, "schema_version": version, "checksum": _checksum(content), **content}
         # What writes files safely is not needed to score.
         from linrank.files import replacing
 
@@ -242,6 +275,7 @@ class LinearModel:
             "scaling": scaling_record(self.scaling),
             "missing": self.missing,
             "trained_at": self.trained_at,
+            **({} if self.products is None else {"products": self.products.record()}),
         }
 
 
@@ -308,12 +342,15 @@ def _from_document(source: str, document: Any) -> LinearModel:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise wrong(f'is not a model: it lacks "format": "{FORMAT}". Use a file written by linrank.')
     version = document.get("schema_version")
-    if type(version) is not int or version != SCHEMA_VERSION:
+    if type(version) is not int or version not in (SCHEMA_VERSION, _WITH_PRODUCTS):
         raise wrong(
-            f"has schema version {version!r}; this linrank reads {SCHEMA_VERSION}. Use a linrank that wrote it."
+            f"has schema version {version!r}; this linrank reads {SCHEMA_VERSION} and {_WITH_PRODUCTS}. Use a linrank "
+            "that wrote it."
         )
+    if version == SCHEMA_VERSION and "products" in document:
+        raise wrong(f"has products, which schema version {version} does not know. Restore the file.")
     later = {name: kinds for name, kinds in _LATER_FIELDS.items() if name in document}
-    fields = _FIELDS | later
+    fields = _FIELDS | later | ({"products": dict} if version == _WITH_PRODUCTS else {})
     for name, kinds in fields.items():
         if not isinstance(document.get(name, ...), kinds):
             raise wrong(f"field {name!r} is missing or of the wrong kind. Train the model again, or restore the file.")
@@ -342,6 +379,7 @@ def _from_document(source: str, document: Any) -> LinearModel:
             document["data_fingerprint"],
             document["linrank_version"],
             **{name: document[name] for name in later},
+            products=FeatureProducts.of_record(document["products"], len(names)) if "products" in fields else None,
         )
     except LinrankError as error:
         raise wrong(str(error)) from None

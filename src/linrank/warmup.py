@@ -84,7 +84,7 @@ def _use_training(data: RankingDataset, weights: Vector) -> None:
             RankSVM(loss="hinge"),
             RankSVM(penalty="l1"),
             RankSVM(weighting="ndcg", max_iter=1),
-            AdditiveRanker(smoothing=1.0),
+            AdditiveRanker(smoothing=1.0, interactions=1, cv=2),
             RSRank(max_iter=2),
             MinBatSRank(passes=1),
             ListNet(max_iter=1),
@@ -124,7 +124,7 @@ def _use_fusing() -> None:
         for leg in ("a", "b")
     }
     for engine, normaliser in (("opensearch", "min_max"), ("opensearch", "l2"), ("opensearch", "z_score"), ("sql", "")):
-        fuse(legs, qrels, engine, normaliser=normaliser, n_folds=2, n_resamples=1)
+        fuse(legs, qrels, engine, normaliser=normaliser, n_folds=2, n_resamples=2)
 
 
 def _use_reader(data: RankingDataset, dtype: str) -> None:

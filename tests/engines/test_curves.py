@@ -5,12 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from exporting.test_curves import KINDS, NAMES, a_model, some_data
+from exporting.test_curves import KINDS, NAMES, a_model, some_data, used_names
 from linrank import export
 from linrank.exporting.order_changes import order_changes
 from rank_profiles import names_and_expression
-
-USED = ("title_bm25", "age", "price")
 
 
 def compared(made, model, data, scores, close=1e-12, shift=0.0):
@@ -19,16 +17,16 @@ def compared(made, model, data, scores, close=1e-12, shift=0.0):
     changes = order_changes(model.predict(data), np.asarray(scores), data.queries)
     assert changes.pairs > 100
     assert changes.reversed == 0
-    foretold = made.engine.arithmetic.scores(made.ranking, values_of(data)).astype(np.float64)
+    foretold = made.engine.arithmetic.scores(made.ranking, values_of(data, model)).astype(np.float64)
     np.testing.assert_allclose(scores, foretold, rtol=close, atol=close * np.abs(expected).max())
 
 
-def values_of(data):
-    return np.asarray(data.features)[:, [NAMES.index(name) for name in USED]]
+def values_of(data, model):
+    return np.asarray(data.features)[:, model.used]
 
 
-def documents_of(data):
-    return [dict(zip(USED, row, strict=True)) for row in values_of(data).tolist()]
+def documents_of(data, model):
+    return [dict(zip(used_names(model), row, strict=True)) for row in values_of(data, model).tolist()]
 
 
 @KINDS
@@ -37,7 +35,7 @@ def test_vespa(vespa, kind):
     data = some_data(model)
     made = export(model, "vespa", wrap="attribute(%s)")
     names, expression = names_and_expression(made.content)
-    scores = [vespa.evaluate(expression, dict(zip(names, row, strict=True))) for row in values_of(data).tolist()]
+    scores = [vespa.evaluate(expression, dict(zip(names, row, strict=True))) for row in values_of(data, model).tolist()]
     compared(made, model, data, scores)
 
 
@@ -49,7 +47,7 @@ def test_lucenes_expressions(lucene, kind):
     source = json.loads(made.content)["query"]["script_score"]["script"]["source"]
     scores = [
         lucene.evaluate(source, {f"doc['{name}'].value": value for name, value in document.items()})
-        for document in documents_of(data)
+        for document in documents_of(data, model)
     ]
     compared(made, model, data, scores, close=1e-6, shift=64.0)
 
@@ -61,13 +59,13 @@ def test_opensearch(opensearch, kind, lang):
     data = some_data(model)
     made = export(model, "elasticsearch-script", lang=lang, shift=64.0)
     index = f"curves-{kind}-{lang}"
-    opensearch.create_index(index, dict.fromkeys(USED, "double"))
-    documents = {str(place): document for place, document in enumerate(documents_of(data))}
+    opensearch.create_index(index, dict.fromkeys(used_names(model), "double"))
+    documents = {str(place): document for place, document in enumerate(documents_of(data, model))}
     documents["lacking"] = {"age": 0.25, "price": 1.0}
     opensearch.index(index, documents)
     scores = opensearch.scores(index, json.loads(made.content))
     compared(made, model, data, [scores[str(place)] for place in range(data.n_documents)], close=1e-6, shift=64.0)
-    lacking = model.predict(np.array([[0.75, 0.25, 0.0, 1.0]]))[0] + 64.0
+    lacking = model.predict(np.array([[0.75, 0.25, 0.75, 1.0]]))[0] + 64.0
     assert scores["lacking"] == pytest.approx(lacking, rel=1e-6)
 
 
@@ -78,9 +76,9 @@ def test_onnxruntime(kind, tmp_path):
     data = some_data(model)
     made = export(model, "onnx", shift=-0.5, out=tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
-    (scores,) = session.run(["scores"], {"features": values_of(data).astype(np.float32)})
+    (scores,) = session.run(["scores"], {"features": values_of(data, model).astype(np.float32)})
     compared(made, model, data, scores[:, 0].astype(np.float64), close=1e-6, shift=-0.5)
-    (none,) = session.run(None, {"features": np.empty((0, 3), dtype=np.float32)})
+    (none,) = session.run(None, {"features": np.empty((0, len(used_names(model))), dtype=np.float32)})
     assert none.shape == (0, 1)
 
 
@@ -91,9 +89,10 @@ def test_duckdb(kind):
     data = some_data(model)
     made = export(model, "sql")
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE documents (place INTEGER, title_bm25 DOUBLE, age DOUBLE, price DOUBLE)")
-        rows = [[place, *row] for place, row in enumerate(values_of(data).tolist())]
-        connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
+        columns = ", ".join(f"{name} DOUBLE" for name in NAMES)
+        connection.execute(f"CREATE TABLE documents (place INTEGER, {columns})")
+        rows = [[place, *row] for place, row in enumerate(np.asarray(data.features).tolist())]
+        connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?)", rows)
         scores = connection.execute(f"SELECT {made} FROM documents ORDER BY place").fetchall()
     compared(made, model, data, [score for (score,) in scores])
 
@@ -106,7 +105,7 @@ def test_qdrants_core(kind, tmp_path):
     made = export(model, "qdrant", candidates=1000)
     config = qdrant.EdgeConfig(vectors=qdrant.EdgeVectorParams(size=1, distance=qdrant.Distance.Dot))
     shard = qdrant.EdgeShard.create(str(tmp_path), config)
-    payloads = [*documents_of(data), {"age": 0.25, "price": 1.0}]
+    payloads = [*documents_of(data, model), {"age": 0.25, "price": 1.0}]
     points = [qdrant.Point(place, [float(place)], payload) for place, payload in enumerate(payloads)]
     shard.update(qdrant.UpdateOperation.upsert_points(points))
     body = json.loads(made.content)
@@ -117,7 +116,7 @@ def test_qdrants_core(kind, tmp_path):
     shard.close()
     *scores, lacking = (score for _, score in sorted((point.id, point.score) for point in found))
     compared(made, model, data, scores, close=2e-6)
-    assert lacking == pytest.approx(model.predict(np.array([[0.75, 0.25, 0.0, 1.0]]))[0], rel=1e-5)
+    assert lacking == pytest.approx(model.predict(np.array([[0.75, 0.25, 0.75, 1.0]]))[0], rel=1e-5)
 
 
 def expression_of(qdrant, part):

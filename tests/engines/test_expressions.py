@@ -44,8 +44,9 @@ def test_what_is_no_expression_is_refused(compiler):
 
 
 def test_lucene_cannot_compile_thousands_of_terms_in_a_row(lucene):
+    # (How many it can depends on how much of its parser the virtual machine has compiled by then.)
     with pytest.raises(ExpressionError, match="StackOverflowError"):
-        lucene.evaluate(" + ".join(["0.001 * x"] * 5000), {"x": 1.0})
+        lucene.evaluate(" + ".join(["0.001 * x"] * 50_000), {"x": 1.0})
 
 
 @pytest.mark.parametrize("name", ["attribute(popularité)", "with space", "l'eau"])

@@ -6,7 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linrank import XENDCG, BestLinear, LinearModel, LinrankError, RankSVM, RankSVMCV, make_ranking
+from linrank import (
+    XENDCG,
+    AdditiveRanker,
+    BestLinear,
+    LinearModel,
+    LinrankError,
+    RankSVM,
+    RankSVMCV,
+    make_ranking,
+    make_shaped_ranking,
+)
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling, scaled
 from linrank.dataset.transform_choice import choose_transform
@@ -288,3 +298,45 @@ def test_every_recipe_is_told_as_it_is_tried(plain_data):
 def test_settings_that_cannot_work_are_refused_before_any_work(plain_data, settings, said):
     with pytest.raises(LinrankError, match=said):
         few(**settings).fit(plain_data)
+
+
+@pytest.fixture(scope="module")
+def curved_data():
+    return make_shaped_ranking(60, 15, random_state=3).data
+
+
+def test_curves_are_tried_where_they_are_asked_for_with_the_best_of_the_others(curved_data, tmp_path):
+    best = few(transforms=["rank-gauss", "curves"], weightings=["queries"], penalties=["l2", "l1"]).fit(curved_data)
+    linear = [tried for tried in best.tried_ if tried.recipe.smoothing is None and tried.recipe.penalty == "l2"]
+    curved = [tried for tried in best.tried_ if tried.recipe.transform == "curves"]
+    highest = max(linear, key=lambda tried: tried.mean).recipe
+    assert [tried.recipe for tried in curved] == [
+        replace(highest, transform="curves", smoothing=smoothing) for smoothing in (100.0, 10.0, 1.0)
+    ]
+    assert best.recipe_.transform == "curves"
+    alone = AdditiveRanker(best.C_, smoothing=best.recipe_.smoothing, weighting="queries").fit(curved_data)
+    np.testing.assert_array_equal(best.coef_, alone.coef_)
+    np.testing.assert_array_equal(best.predict(curved_data), alone.predict(curved_data))
+    best.to_model().save(tmp_path / "model.json")
+    model = LinearModel.load(tmp_path / "model.json")
+    assert model.parameters["smoothing"] == best.recipe_.smoothing
+    np.testing.assert_array_equal(model.predict(curved_data.features), best.predict(curved_data))
+    with pytest.raises(LinrankError, match="curves are learnt with their weights"):
+        best.on_shaped(model.parameters)
+
+
+@pytest.mark.parametrize("weighting", ["queries", "ndcg"])
+def test_curves_are_measured_as_those_of_an_additive_ranker_on_the_other_folds(curved_data, weighting):
+    best = few(transforms=["curves"], weightings=[weighting], Cs=[0.1, 1.0]).fit(curved_data)
+    for tried in best.tried_[1:]:
+        for place, C in enumerate(tried.Cs):
+            expected = []
+            for train, held_out in curved_data.folds(3, 0):
+                ranker = AdditiveRanker(C, smoothing=tried.recipe.smoothing, weighting=tried.recipe.weighting)
+                expected.append((NDCG @ 10).per_query(ranker.fit(train).predict(held_out), held_out))
+            assert np.mean(np.concatenate(expected)) == pytest.approx(tried.measures[place].mean(), abs=0.01)
+
+
+def test_curves_are_not_kept_where_lines_are_as_good(plain_data):
+    best = few(transforms=["standard", "curves"], weightings=["pairs"]).fit(plain_data)
+    assert best.recipe_.transform == "standard"

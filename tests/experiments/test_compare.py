@@ -120,6 +120,16 @@ def test_the_leaderboard_is_a_frame(comparison):
     assert frame.loc["one", "features"] == 1
 
 
+def test_a_frame_of_one_method_has_numbers_where_others_have(data):
+    pytest.importorskip("pandas")
+    one = compare(data, {"svm": RankSVM()}, n_folds=3, measures="map", select="map").to_frame()
+    two = compare(
+        data, {"svm": RankSVM(), "other": RankSVM(C=1e-4)}, n_folds=3, measures="map", select="map"
+    ).to_frame()
+    assert dict(one.dtypes) == dict(two.dtypes)
+    assert np.isnan(one["map p"]).all()
+
+
 def test_a_frame_has_names_as_they_are_and_a_spreadsheet_runs_none(data):
     pytest.importorskip("pandas")
     names = ["=1+1", "nan", "7"]

@@ -1,19 +1,21 @@
-"""Models that transform features, in the words of other programs."""
+"""Models that transform features, and those with products beside their curves, in the words of other programs."""
 
 import json
 import math
 import re
 import runpy
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from linrank import LinearModel, LinrankError, RankingDataset, export
+from linrank.dataset.feature_products import FeatureProducts
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.signed_log import SignedLog
 from linrank.exporting.curves import Logarithm, Piecewise
-from linrank.exporting.engine import solr_function
+from linrank.exporting.engine import Accepts, solr_function
 from linrank.exporting.registry import TARGETS, engine_class
 
 NAMES = ("title_bm25", "age", "clicks", "price")
@@ -29,8 +31,24 @@ def a_model(kind, missing="error"):
         transform = SignedLog(np.array([1.0, 0.1, 5.0, 30.0]), np.array([1.0, 2.0, 3.0, 0.5]))
     else:
         knots = [np.sort(rng.normal(size=size) * scale) for size, scale in ((40, 2), (1, 1), (3, 1), (2, 50))]
-        transform = FeatureShapes.of(kind, [(each, np.cumsum(rng.random(len(each)))) for each in knots])
-    return LinearModel(WEIGHTS, NAMES, transform, method="ranksvm", missing=missing)
+        of = "additive" if kind == "products" else kind
+        transform = FeatureShapes.of(of, [(each, np.cumsum(rng.random(len(each)))) for each in knots])
+    products = None
+    if kind == "products":
+        # Clicks are in products only, and age in none.
+        lines = [
+            ([-2.0, 0.0, 3.0], [-1.5, 0.1, 1.2]),
+            ([-1.0, 1.0], [2.0, -1.0]),
+            ([-50.0, 10.0, 60.0], [-1.0, 0.0, 3.0]),
+        ]
+        pairs = np.array([[2, 3], [0, 3], [0, 2]])
+        products = FeatureProducts(np.array([0.7, -1.25, 2.0]), pairs, FeatureShapes.of("additive", lines))
+    return LinearModel(WEIGHTS, NAMES, transform, method="ranksvm", missing=missing, products=products)
+
+
+def used_names(model):
+    """The features that a target is given."""
+    return tuple(name for name, is_used in zip(NAMES, model.used.tolist(), strict=True) if is_used)
 
 
 def some_data(model, n_rows=60):
@@ -42,7 +60,7 @@ def some_data(model, n_rows=60):
     return RankingDataset.from_arrays(X, rng.integers(0, 3, n_rows), qid=np.arange(n_rows) // 10, feature_names=NAMES)
 
 
-KINDS = pytest.mark.parametrize("kind", ["rank-gauss", "additive", "signed-log"])
+KINDS = pytest.mark.parametrize("kind", ["rank-gauss", "additive", "signed-log", "products"])
 
 
 @KINDS
@@ -51,6 +69,10 @@ def test_a_target_computes_the_curves_or_says_what_to_do(target, kind):
     model = a_model(kind)
     data = some_data(model)
     shift = 0.0 if target.accepts.negative_scores else 64.0
+    if target.name not in CAN and kind == "products":
+        with pytest.raises(LinrankError, match=r"cannot compute the curves and products .* vespa.* interactions=0"):
+            export(model, target())
+        return
     if target.name not in CAN:
         with pytest.raises(
             LinrankError, match=r"weighs features as they are.*indexed.*f\(price\) = .*vespa"
@@ -63,7 +85,8 @@ def test_a_target_computes_the_curves_or_says_what_to_do(target, kind):
     expected = model.predict(np.asarray(data.features[:8], dtype=np.float32).astype(np.float64))
     np.testing.assert_allclose(made.vectors.scores.astype(float) - shift, expected, atol=2e-5)
     assert made.order_changes.reversed == 0
-    assert made.ranking.unused == ("clicks",)
+    assert made.ranking.unused == (() if kind == "products" else ("clicks",))
+    assert made.ranking.names == made.vectors.features == used_names(model)
     assert made.content == export(model, target(), shift=shift).content
     # Without data there are numbers to try it with, too.
     assert np.isfinite(export(model, target(), shift=shift).vectors.scores.astype(float)).all()
@@ -81,13 +104,13 @@ def test_the_python_module_has_the_models_scores(kind, tmp_path):
         np.testing.assert_allclose(scores, model.predict(rows) + 2.0, rtol=1e-13, atol=1e-13)
     else:
         plain = export(model, "python").engine.arithmetic.scores(
-            export(model, "python", shift=2.0).ranking, rows[:, [0, 1, 3]]
+            export(model, "python", shift=2.0).ranking, rows[:, model.used]
         )
         assert scores == plain.tolist()
         np.testing.assert_allclose(scores, model.predict(rows) + 2.0, rtol=1e-13, atol=1e-13)
     rows[:, 0] = 0.75
-    lacking = {"title_bm25": None, "age": 0.25, "price": math.nan}
-    assert module["score"](lacking) == module["score"]({"title_bm25": 0.75, "age": 0.25, "price": 0.75})
+    lacking = {"title_bm25": None, "age": 0.25, "price": math.nan, "clicks": None}
+    assert module["score"](lacking) == module["score"]({"title_bm25": 0.75, "age": 0.25, "price": 0.75, "clicks": 0.75})
 
 
 @KINDS
@@ -97,24 +120,34 @@ def test_sqlite_ranks_as_the_model_does(kind):
     expression = str(export(model, "sql", shift=-1.5))
     connection = sqlite3.connect(":memory:")
     connection.create_function("ln", 1, math.log)
-    connection.execute("CREATE TABLE documents (id INTEGER, title_bm25 REAL, age REAL, price REAL)")
+    connection.execute("CREATE TABLE documents (id INTEGER, title_bm25 REAL, age REAL, clicks REAL, price REAL)")
     rows = np.asarray(data.features)
     connection.executemany(
-        "INSERT INTO documents VALUES (?, ?, ?, ?)",
-        [(number, *row) for number, row in enumerate(rows[:, [0, 1, 3]].tolist())],
+        "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
+        [(number, *row) for number, row in enumerate(rows.tolist())],
     )
-    connection.execute("INSERT INTO documents VALUES (1000, NULL, 0.25, 1)")
+    connection.execute("INSERT INTO documents VALUES (1000, NULL, 0.25, NULL, 1)")
     found = dict(connection.execute(f"SELECT id, {expression} FROM documents"))
     expected = model.predict(rows) - 1.5
     np.testing.assert_allclose([found[number] for number in range(len(rows))], expected, rtol=1e-12, atol=1e-12)
-    assert found[1000] == pytest.approx(model.predict(np.array([[0.5, 0.25, 0.0, 1.0]]))[0] - 1.5)
+    assert found[1000] == pytest.approx(model.predict(np.array([[0.5, 0.25, 0.5, 1.0]]))[0] - 1.5)
 
 
 @KINDS
 def test_json_has_all_that_is_computed_with(kind):
     model = a_model(kind)
     document = json.loads(str(export(model, "json")))
+    products = {name: document.pop(name) for name in list(document) if "*" in name}
     assert list(document) == ["title_bm25", "age", "price"]
+    for name, product in products.items():
+        assert [line["feature"] for line in product["product"]] == name.split(" * ")
+    if kind == "products":
+        rows, total = np.asarray(some_data(model).features), 0.0
+        for product in products.values():
+            lines = [np.interp(rows[:, NAMES.index(line["feature"])], line["knots"], line["values"])
+                     for line in product["product"]]  # fmt: skip
+            total = total + product["weight"] * lines[0] * lines[1]
+        np.testing.assert_allclose(total, model.products.scores(rows), rtol=1e-12, atol=1e-12)
     for name, record in document.items():
         j = NAMES.index(name)
         assert record.pop("weight") == model.weights[j]
@@ -140,3 +173,39 @@ def test_a_function_of_solrs_is_the_signed_logarithm():
     for x in (-3.0, 0.0, 7.5):
         found = eval(re.sub(r"\bif\(", "choose(", text.removeprefix("{!func}")), {**known, "x": x})
         assert found == pytest.approx(float(curve.at(x)))
+
+
+@pytest.mark.parametrize("target", [engine for engine in map(engine_class, TARGETS) if not engine.accepts.lines])
+def test_trees_are_of_one_feature_each(target):
+    with pytest.raises(LinrankError, match=rf"{target.name} has no product .*'clicks' and 'price': each of its trees"):
+        export(a_model("products"), target())
+
+
+def test_a_target_that_knows_nothing_of_products_is_not_given_any():
+    class Unaware(engine_class("python")):
+        accepts = Accepts(curves=True)
+
+    with pytest.raises(LinrankError, match="python has no product of two features, such as 'clicks' and 'price'"):
+        export(a_model("products"), Unaware())
+    with pytest.raises(LinrankError, match=r"a feature is called 'clicks \* price', as a product is"):
+        export(a_model("products"), "json", names={"age": "clicks * price"})
+
+
+def test_a_product_that_a_target_cannot_hold_is_refused():
+    model = a_model("products")
+    tiny = replace(model, products=replace(model.products, weights=np.array([0.7, 1e-44, 2.0])))
+    with pytest.raises(
+        LinrankError, match=r"the weight of feature 'title_bm25' \* 'price' .* 1e-44, which ONNX cannot"
+    ):
+        export(tiny, "onnx")
+    assert export(tiny, "sql")
+
+
+def test_test_vectors_move_products():
+    """Without data, too: their scores are not those of the curves alone."""
+    model = a_model("products")
+    with_products, alone = (export(one, "python") for one in (model, replace(model, products=None)))
+    inputs = with_products.vectors.inputs
+    lacking = alone.engine.arithmetic.scores(alone.ranking, inputs[:, [0, 1, 3]])
+    moved = with_products.vectors.scores - lacking
+    assert (np.abs(moved - np.median(moved)) > 1e-3).sum() >= 5

@@ -100,7 +100,7 @@ class _Seen:
 
     @classmethod
     def by(cls, model: LinearModel, data: RankingDataset, source: str) -> _Seen:
-        needed = model.weights != 0
+        needed = model.used
         known = data.with_columns(model.feature_names, source, needed=needed)
         known, n_filled = filled(known, "keep" if model.missing == "error" else model.missing, needed)
         with naming(source):
@@ -109,7 +109,7 @@ class _Seen:
 
     @property
     def used(self) -> dict[str, None]:
-        columns = np.flatnonzero(self.model.weights).tolist()
+        columns = np.flatnonzero(self.model.used).tolist()
         return dict.fromkeys(self.model.feature_names[column] for column in columns)
 
     @property

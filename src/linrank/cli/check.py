@@ -88,8 +88,8 @@ def _read(arguments: Namespace, models: tuple[LinearModel, ...]) -> RankingDatas
         used = [
             name
             for model in models
-            for name, weight in zip(model.feature_names, model.weights.tolist(), strict=True)
-            if weight != 0
+            for name, is_used in zip(model.feature_names, model.used.tolist(), strict=True)
+            if is_used
         ]
         arguments.features = list(dict.fromkeys(used)) or None
     return read_data(arguments.data, arguments)

@@ -30,7 +30,7 @@ def parser() -> ArgumentParser:
         "explain",
         "Say why documents of a query stand where a model puts them: each feature's part of the difference of two\n"
         "scores, weight x (feature of the upper - feature of the lower), or of what the model's transform makes of\n"
-        "both; they add up to it exactly.\n\n"
+        "both, and each product's; they add up to it exactly.\n\n"
         "Without --above and --below: the query's ranking, each document with its largest contributions against the\n"
         "mean of the query's documents, and why the first stands above the second.",
         "  linrank explain model.json test.txt --qid 18219\n"
@@ -98,6 +98,7 @@ class _Query:
     scaled: bool
     curved: Any = None
     curve_of: Mapping[str, Any] | None = None
+    products: tuple[list[str], Any, Any] | None = None
 
     @classmethod
     def of(cls, model: LinearModel, data: RankingDataset, number: int) -> _Query:
@@ -115,6 +116,10 @@ class _Query:
         curved = None
         if model.scaling is not None and not by_query and not folds(model.scaling):
             curved = model.scaling.apply(features)
+        products = None
+        if model.products is not None:
+            named = model.products.names(model.feature_names)
+            products = named, model.products.weights, model.products.values(features)
         weights, names = model.raw_weights() if folds(model.scaling) else model.weights, model.feature_names
         columns: Any = range(len(names))
         if sparse.issparse(features):
@@ -127,7 +132,7 @@ class _Query:
         features = np.asarray(features, dtype=np.float64)
         shown = getattr(model.scaling, "shown", None)
         curve_of = shown and {name: shown(column) for name, column in zip(names, columns, strict=True)}
-        return cls(part, names, weights, features, scores.tolist(), order, by_query, curved, curve_of)
+        return cls(part, names, weights, features, scores.tolist(), order, by_query, curved, curve_of, products)
 
     def position(self, text: str, option: str) -> int:
         """The row of the query that has this document id, or this number from 1."""
@@ -155,12 +160,15 @@ class _Query:
         def against(rows: Any) -> Any:
             return rows.mean(axis=0) if below is None else rows[below]
 
-        curved = None
-        if self.curved is not None:
+        def both(rows: Any) -> Any:
             import numpy as np
 
-            curved = np.stack([self.curved[above], against(self.curved)]).astype(np.float64)
-        return explain_rows(self.weights, self.features[above], against(self.features), self.names, curved)
+            return np.stack([rows[above], against(rows)]).astype(np.float64)
+
+        curved = None if self.curved is None else both(self.curved)
+        products = None if self.products is None else (*self.products[:2], both(self.products[2]))
+        seen = self.weights, self.features[above], against(self.features), self.names
+        return explain_rows(*seen, curved, products)
 
     def record(self, arguments: Namespace, pair: tuple[int, int] | None) -> dict[str, Any]:
         docids = self.data.docids
@@ -216,7 +224,9 @@ class _Query:
         if self.curve_of is not None:
             shown = table(None, "feature", "f(x)", "from", "to")
             for part in explained.top(top):
-                shown.add_row(part.feature, *curve_in_words(self.curve_of[part.feature]))
+                # (A product has no curve: its two features do.)
+                if part.above is not None:
+                    shown.add_row(part.feature, *curve_in_words(self.curve_of[part.feature]))
             print_(shown)
 
 

@@ -188,7 +188,8 @@ def _setting(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
     name = text.partition("=")[0]
     if name in ("bounds", "prior") and name in known:
         raise LinrankError(f"--set {text}: use --non-negative, --bounds FILE or --prior MODEL.")
-    if name == "transforms" and name in known:
+    # (Of "best" it is a list of what to try.)
+    if name == "transforms" and name in known and not str(known[name].type).startswith("Sequence"):
         raise LinrankError(f"--set {text}: use --transform {text.partition('=')[2] or 'NAME'}.")
     if name == "executor" and name in known:
         raise LinrankError(f"--set {text}: use --dask ADDRESS.")

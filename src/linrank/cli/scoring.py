@@ -34,7 +34,7 @@ def read_to_score(path: str, arguments: Namespace, model: LinearModel, *, by_que
     data = read_data(path, _only_needed(path, arguments, model, by_query))
     if data.feature_names is None:
         _say_whose_numbers(path, model)
-    needed = model.weights != 0
+    needed = model.used
     data = data.with_columns(model.feature_names, path, needed=needed)
     # Nothing has a score that lacks a value, so keeping such values is refusing them.
     refuses = rule in ("error", "keep")
@@ -86,7 +86,7 @@ def _only_needed(path: str, arguments: Namespace, model: LinearModel, by_query: 
     if form == "svmlight" and not by_query:
         changed["one_query"] = True
     if is_table(arguments, path):
-        used = [name for name, weight in zip(model.feature_names, model.weights, strict=True) if weight != 0]
+        used = [name for name, is_used in zip(model.feature_names, model.used.tolist(), strict=True) if is_used]
         changed["features"] = arguments.features or used or None
         changed["label"] = arguments.label or IfThere("label")
         if not by_query:

@@ -31,10 +31,22 @@ def setting_given(text: str, known: Mapping[str, Any]) -> tuple[str, Any]:
         if value not in ("true", "false"):
             raise LinrankError(f"--set {text}: {name} is true or false.")
         return name, value == "true"
-    if isinstance(default, str) or "str" in str(known[name].type):
+    kind = str(known[name].type)
+    if kind.startswith("Sequence"):
+        return name, _several(text, name, value, "float" in kind)
+    if isinstance(default, str) or "str" in kind:
         return name, value
     try:
-        is_whole = isinstance(default, int) or str(known[name].type) == "int | None"
+        is_whole = isinstance(default, int) or kind == "int | None"
         return name, int(value) if is_whole else float(value)
     except ValueError:
         raise LinrankError(f"--set {text}: {name} is a number.") from None
+
+
+def _several(text: str, name: str, value: str, are_numbers: bool) -> list[Any]:
+    """What is written with commas between, as a list."""
+    given = value.split(",")
+    try:
+        return [float(each) for each in given] if are_numbers else given
+    except ValueError:
+        raise LinrankError(f"--set {text}: {name} are numbers, with commas between.") from None

@@ -30,7 +30,8 @@ def parser() -> ArgumentParser:
         "data goes through, what was minimised, whether that ended well, when, and on what data.\n\n"
         "A weight is shown on the feature as it is given (raw) and on the feature as the model scales it; the latter\n"
         "can be compared with one another, and decides the order. A model with a transform has weights on what the\n"
-        "feature's curve f makes of it: its values at its knots are drawn, from the first knot to the last.",
+        "feature's curve f makes of it: its values at its knots are drawn, from the first knot to the last.\n"
+        "Products of two features, each through a line of its own, follow with their weights.",
         "  linrank show model.json\n  linrank show model.json --all\n  linrank show model.json --json | jq .weights",
     )
     made.add_argument("model", help="JSON file written by linrank train, tune, path or compare; - for standard input")
@@ -73,6 +74,11 @@ def show_model(path: str, model: LinearModel, arguments: Namespace) -> None:
     n_used = sum(row["weight"] != 0 for row in ranked)
     if n_used > len(shown):
         print_(f"  … and {n_used - len(shown)} more; --all shows every one.")
+    if model.products is not None:
+        of_products = model.products.shown(model.feature_names)
+        print_(_products_table(of_products if arguments.all else of_products[: arguments.top]))
+        if len(of_products) > arguments.top and not arguments.all:
+            print_(f"  … and {len(of_products) - arguments.top} more products; --all shows every one.")
     if model.scaling is None and n_used > 1:
         print_("  Weights of features that are not scaled compare only where the features' ranges do.")
 
@@ -133,6 +139,15 @@ def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
     return shown
 
 
+def _products_table(rows: list[dict[str, Any]]) -> Any:
+    """Each product with its weight, and where the lines of its features begin and end."""
+    shown = table(None, "product", "weight", "line of the one", "line of the other")
+    for row in rows:
+        ends = [f"{line['knots'][0]:.4g} to {line['knots'][-1]:.4g}" for line in row["lines"]]
+        shown.add_row(" * ".join(row["features"]), f"{row['weight']:+.6g}", *ends)
+    return shown
+
+
 def curve_in_words(curve: Mapping[str, Any]) -> tuple[str, str, str]:
     """A curve in a few characters, and where it begins and ends."""
     if "unit" in curve:
@@ -151,14 +166,15 @@ def _sparkline(values: list[float]) -> str:
 
 
 def _facts(model: LinearModel) -> Iterator[tuple[str, str]]:
-    n_used = sum(weight != 0 for weight in model.weights.tolist())
+    n_used = int(model.used.sum())
     yield "method", model.method or "unknown"
     if model.objective:
         yield "minimises", model.objective
     settings = ", ".join(f"{name}={value}" for name, value in model.parameters.items() if value is not None)
     if settings:
         yield "settings", settings
-    yield "features", f"{n_used} of {model.n_features} have a weight"
+    beside = "" if model.products is None else f", alone or in {counted(len(model.products), 'product')}"
+    yield "features", f"{n_used} of {model.n_features} have a weight{beside}"
     yield "scaling", _scaling_in_words(model)
     yield "missing values", _missing_in_words(model)
     yield from _training_facts(model)
@@ -244,7 +260,7 @@ def _record(path: str, model: LinearModel) -> dict[str, Any]:
         "objective": model.objective,
         "parameters": dict(model.parameters),
         "n_features": model.n_features,
-        "features_used": sum(row["weight"] != 0 for row in ranked),
+        "features_used": int(model.used.sum()),
         "scaling": None if model.scaling is None else model.scaling.kind,
         "missing": model.missing,
         "training": dict(model.training),
@@ -252,4 +268,5 @@ def _record(path: str, model: LinearModel) -> dict[str, Any]:
         "data_fingerprint": model.data_fingerprint,
         "linrank_version": model.linrank_version,
         "weights": ranked,
+        "products": [] if model.products is None else model.products.shown(model.feature_names),
     }

@@ -193,7 +193,7 @@ def training_summary(
         "tried": [tried.record() for tried in getattr(ranker, "tried_", ())] or None,
         "expected": getattr(ranker, "expected_", None),
         "remarks": list(getattr(ranker, "remarks_", ())) or None,
-        "features_used": int(np.count_nonzero(ranker.coef_)),
+        "features_used": int(np.count_nonzero(ranker.used_)),
         "queries": train.n_queries,
         "documents": train.n_documents,
         "pairs": int(count_pairs(train).sum()),

@@ -62,7 +62,7 @@ def fault_of_rows(features: Features, names: Sequence[str] | None, first_row: in
         return f"{where}: no method trains on missing values. Fill them when converting (--missing 0)."
     return (
         f"{where}; products of numbers beyond {LARGEST_NUMBER:g} leave float64. If it stands for a missing value, "
-        "replace it; otherwise divide the column, or scale the features (--scaling standard)."
+        "replace it; otherwise divide the column, or scale the features (--scaling standard) if the method lets you."
     )
 
 

@@ -14,6 +14,7 @@ from linrank.compiled import kernel
 from linrank.dataset.binned_features import BinnedFeatures
 from linrank.dataset.features import DenseFeatures
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.dataset.with_products import WithProducts
 
 # Numbers that differ by no more than this share of them are far from zero. What is computed from them loses as many
 # digits, since products of rows and weights cancel; and their squares, by which solvers judge how far to go, say
@@ -54,7 +55,7 @@ def variation_of(blocks: Iterable[QueryBlock], n_features: int, *, ties: bool) -
         features = block.features.in_memory()
         if isinstance(features, DenseFeatures):
             _mark_dense(features.values, *rows, room[0], found.varies, found.widely)
-        elif isinstance(features, BinnedFeatures):
+        elif isinstance(features, BinnedFeatures | WithProducts):
             _mark_binned(features, rows, found)
         else:
             parts = features.values, features.columns, features.starts
@@ -65,8 +66,8 @@ def variation_of(blocks: Iterable[QueryBlock], n_features: int, *, ties: bool) -
     return found
 
 
-def _mark_binned(features: BinnedFeatures, rows: Any, found: Variation) -> None:
-    """Columns of bins have mean 0 and are never far from it: those that vary do so widely."""
+def _mark_binned(features: BinnedFeatures | WithProducts, rows: Any, found: Variation) -> None:
+    """Columns of bins have mean 0 and are never far from it, nor are products of two: those that vary do so widely."""
     asked = np.flatnonzero(~found.varies)
     varies, widely = np.zeros((2, len(asked)), dtype=np.bool_)
     _mark_dense(features.to_dense(asked), *rows, np.empty(len(asked), dtype=np.int64), varies, widely)

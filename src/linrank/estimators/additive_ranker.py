@@ -1,80 +1,43 @@
-"""AdditiveRanker: each feature through a curve of its own, trained exactly as RankSVM trains weights."""
+"""AdditiveRanker: each feature through a curve of its own, and a few products, trained exactly as RankSVM is."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import KW_ONLY, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, Vector
-from linrank.dataset.binned_features import MOST_KNOTS, BinnedFeatures
-from linrank.dataset.feature_shapes import FeatureShapes
-from linrank.dataset.features import Features, scores_of
+from linrank.arrays import Vector
+from linrank.dataset.binned_features import MOST_KNOTS
+from linrank.dataset.promising_pairs import check_pairs_can_be_compared
 from linrank.dataset.query_blocks import BLOCK_BYTES, cut_into_blocks
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.shape_basis import Matrix, ShapeBasis
 from linrank.errors import LinrankError
-from linrank.estimators.choosing import best_strength
+from linrank.estimators.choosing import Choice, best_strength
+from linrank.estimators.coded_data import CodedData
 from linrank.estimators.conventions import check_trained
+from linrank.estimators.curve_directions import directions_by_name
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.settings import check_count, check_not_negative
 from linrank.estimators.watching import watcher
 from linrank.executors.local import Threads
 from linrank.measures import parse_measure
-from linrank.memory import memory_bytes
 from linrank.model import LinearModel
 from linrank.objective.group_l1 import GroupL1
 from linrank.objective.penalties import L2, Bounds, Penalty
 from linrank.objective.placement import PlacedData
+from linrank.objective.weighting import NDCGDocuments
 from linrank.solvers.solution import Solution
-from linrank.strict_json import strict_json
-from linrank.wanted_weights import bounds_by_name
 
 # What is chosen among, the most flexible first; the last is the straight line.
 SMOOTHINGS = (0.1, 1.0, 10.0, 100.0, math.inf)
 # Of so many bytes a block: its columns written out, for the Hessian of a sample, are some twenty times as many.
 _BLOCK_BYTES = BLOCK_BYTES // 4
-
-
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """The training data as bins, and the columns that a smoothing makes of them."""
-
-    basis: ShapeBasis
-    codes: NDArray[np.uint32]
-    smoothing: float
-    at_knots: Matrix
-    starts: Offsets
-
-    @classmethod
-    def of(cls, dataset: RankingDataset, n_knots: int, directions: Vector) -> _Coded:
-        basis, codes = ShapeBasis.fitted(_dense(dataset), _row_weights(dataset), n_knots, directions)
-        return cls(basis, codes, math.inf, *basis.columns(math.inf))
-
-    def with_smoothing(self, smoothing: float) -> _Coded:
-        at_knots, starts = self.basis.columns(smoothing)
-        return replace(self, smoothing=smoothing, at_knots=at_knots, starts=starts)
-
-    def features(self) -> Features:
-        return cast(Features, BinnedFeatures(self.codes, self.at_knots, self.starts))
-
-    def weights_from(self, other: _Coded, weights: Vector) -> Vector:
-        """The weights of these columns for the curves that others have, or for those nearest to them."""
-        own = np.zeros(len(self.at_knots))
-        if math.isfinite(self.smoothing) and math.isfinite(other.smoothing):
-            own[:] = weights * math.sqrt(self.smoothing / other.smoothing)
-        own[self.starts[:-1]] = weights[other.starts[:-1]]
-        return own
-
-    def groups(self) -> NDArray[np.int64]:
-        """The feature of each column."""
-        return np.repeat(np.arange(self.basis.n_features), np.diff(self.starts))
 
 
 @with_settings
@@ -113,8 +76,13 @@ class AdditiveRanker(RankSVM):
         False takes the smoothing with the best mean.
     random_state : int
         Seed of the folds.
+    interactions : int
+        Products of two features beside the curves, at most: `weight * l_a(x_a) * l_b(x_b)`, l_j the line of feature j,
+        with `weight^2 / 2` in the penalty. They are those along which the loss of the curves alone falls most steeply,
+        and are trained together with the curves, exactly. How many, of this number, a quarter of it, a quarter of
+        that, … and none, held-out queries decide as they do for smoothing.
     measure : str
-        What smoothing is chosen by.
+        What smoothing, and the number of products, are chosen by.
 
     Attributes
     ----------
@@ -124,8 +92,12 @@ class AdditiveRanker(RankSVM):
         The curves divided by `coef_`: a document's score is `coef_ . transform_.apply(x)`.
     smoothing_ : float or "line"
         The one that was chosen, or given.
+    products_ : FeatureProducts or None
+        What is added to the curves: `products_.weights`, `products_.pairs` of feature numbers from 0, and their lines.
     mean_measure_, standard_error_ : dict
         Of each smoothing that was tried, over held-out queries.
+    mean_measure_of_products_ : dict
+        Of each number of products that was tried.
     remarks_ : tuple of str
         What must be known of the choice.
 
@@ -148,6 +120,7 @@ class AdditiveRanker(RankSVM):
     n_knots: int = 12
     group_l1: float = 0.0
     monotone: str | Mapping[Any, str] | None = None
+    interactions: int = 0
     cv: int = 5
     one_se: bool = True
     random_state: int = 0
@@ -167,19 +140,21 @@ class AdditiveRanker(RankSVM):
 
     @property
     def objective(self) -> str:
-        return super().objective + (f", + {self.group_l1:g} * group L1" if self.group_l1 else "")
+        products = ", with products of two features" if self.interactions else ""
+        return super().objective + products + (f", + {self.group_l1:g} * group L1" if self.group_l1 else "")
 
     @property
     def curves_(self) -> Mapping[str, tuple[Vector, Vector]]:
-        """The knots of each feature's curve and its values there, by name: the score is their sum."""
+        """The knots of each feature's curve and its values there, by name: the score is their sum, and of products."""
         check_trained(self)
         curves = zip(self.transform_.curves(), self.coef_.tolist(), strict=True)
         return {name: (knots, size * values) for name, ((knots, values), size) in zip(self._names, curves, strict=True)}
 
     @property
     def choices_(self) -> dict[str, Any]:
-        """The smoothing, by name."""
-        return {"smoothing": self.smoothing_}
+        """The smoothing and, where some were asked for, the number of products, by name."""
+        n_products = {"interactions": len(self.products_ or ())} if self.interactions else {}
+        return {"smoothing": self.smoothing_, **n_products}
 
     def on_shaped(self, parameters: Mapping[str, Any]) -> Any:  # noqa: ARG002 - one signature for all
         """Not to be had: curves are what it learns."""
@@ -199,24 +174,38 @@ class AdditiveRanker(RankSVM):
         check_not_negative("group_l1", self.group_l1, "it is the strength of a penalty.")
         if self.group_l1 and self.monotone is not None:
             raise LinrankError("group_l1 and monotone cannot be had together: leave one of them out.")
+        check_count("interactions", self.interactions, 0)
+        if self.interactions and isinstance(self.monotone, str) and self.monotone in ("+", "-"):
+            raise LinrankError(
+                f"interactions={self.interactions} and monotone={self.monotone!r}: what a product adds for a feature "
+                "rises or falls by another. Leave one out, or name features in monotone: they are in no product."
+            )
         super()._check()
 
     def _train(self, dataset: RankingDataset, validation: list[RankingDataset]) -> None:
-        directions = self._directions()
+        directions = directions_by_name(self.monotone, self._names)
         self.mean_measure_: dict[Any, float] = {}
         self.standard_error_: dict[Any, float] = {}
+        self.mean_measure_of_products_: dict[int, float] = {}
         self.remarks_: tuple[str, ...] = ()
+        if self.interactions:
+            check_pairs_can_be_compared(dataset.n_features)
         with self._executor() as executor:
             asked = self._asked()
             smoothing = self._chosen(dataset, validation, directions, executor) if asked is None else asked
-            coded = _Coded.of(dataset, self.n_knots, directions).with_smoothing(smoothing)
-            solution = self._solved(dataset, coded, executor, None, watcher(self.progress))
+            coded = CodedData.of(dataset, self.n_knots, directions).with_smoothing(smoothing)
+            start = None
+            if n_products := self._number_of_products(dataset, validation, coded, executor):
+                curves, coded, weights = coded, *self._with_products(dataset, coded, n_products, executor)
+                start = coded.weights_from(curves, weights)
+            solution = self._solved(dataset, coded, executor, start, watcher(self.progress))
         self.smoothing_ = _named(smoothing)
-        self.transform_, sizes = coded.basis.shapes(coded.at_knots, coded.starts, solution.weights)
+        learnt = coded.learnt(solution.weights)
+        self.transform_, self.products_ = learnt.shapes, learnt.products
         measure = parse_measure(self.measure)
-        scored = [measure.mean(_scores(self.transform_, sizes, data.features), data) for data in validation]
+        scored = [measure.mean(learnt.scores(data.features), data) for data in validation]
         self.eval_history_ = [scored] if scored else []
-        self._finish(replace(solution, weights=sizes))
+        self._finish(replace(solution, weights=learnt.sizes))
 
     def _asked(self) -> float | None:
         """The smoothing that is asked for, infinity for lines; None where held-out queries are to choose."""
@@ -228,39 +217,29 @@ class AdditiveRanker(RankSVM):
         except ValueError:
             raise LinrankError(f"smoothing={self.smoothing!r}; use a positive number, 'line' or 'auto'.") from None
 
-    def _directions(self) -> Vector:
-        """1 for curves that must rise, -1 for those that must fall, 0 for others."""
-        if self.monotone is None:
-            return np.zeros(self.n_features_in_)
-        ways = _from_text(self.monotone)
-        for way in ways.values() if isinstance(ways, Mapping) else [ways]:
-            if not (isinstance(way, str) and way in ("+", "-")):
-                raise LinrankError(f"monotone={self.monotone!r}; use '+' or '-', or {{feature: '+' or '-'}}.")
-        try:
-            bounds = bounds_by_name(ways, self._names)
-        except LinrankError as error:
-            raise LinrankError(str(error).replace("bounds", "monotone")) from None
-        return np.isfinite(bounds.lower) * np.ones(self.n_features_in_) - np.isfinite(bounds.upper)
+    def on(self, coded: CodedData) -> AdditiveRanker:
+        """The same ranker, whose objective is that of the columns of `coded`."""
+        return copy(self)._use(coded)  # noqa: SLF001
+
+    def _use(self, coded: CodedData) -> AdditiveRanker:
+        self._coded = coded
+        return self
 
     def _solved(
-        self, dataset: RankingDataset, coded: _Coded, executor: Threads, start: Vector | None, watch: Any = None
+        self, dataset: RankingDataset, coded: CodedData, executor: Threads, start: Vector | None, watch: Any = None
     ) -> Solution:
-        self._coded = coded
-        try:
-            solution: Solution = self._solve(self._objective(dataset, executor), start, watch)
-        finally:
-            del self._coded
+        own = self.on(coded)
+        solution: Solution = own._solve(own._objective(dataset, executor), start, watch)  # noqa: SLF001
         return solution
 
     def _placed(self, dataset: RankingDataset, executor: Threads) -> PlacedData:
         blocks = cut_into_blocks(dataset, _BLOCK_BYTES, self._coded.features())
-        return PlacedData.of_blocks(blocks, len(self._coded.at_knots), executor)
+        return PlacedData.of_blocks(blocks, self._coded.n_columns, executor)
 
     def _penalty(self) -> Penalty:
         if self.group_l1:
             return GroupL1(self._coded.groups(), self.group_l1, ridge=1.0)
-        lower, upper = self._coded.basis.bounds(self._coded.starts)
-        return L2() if self.monotone is None else L2() + Bounds(lower, upper)
+        return L2() if self.monotone is None else L2() + Bounds(*self._coded.bounds())
 
     def _chosen(
         self, dataset: RankingDataset, validation: list[RankingDataset], directions: Vector, executor: Threads
@@ -274,10 +253,9 @@ class AdditiveRanker(RankSVM):
                 stacklevel=4,
             )
             return math.inf
-        parts = [(dataset, validation[-1])] if validation else self._folds(dataset)
-        measured = [np.array(list(self._measured(*part, directions, executor))) for part in parts]
-        measures = np.concatenate(measured, axis=1)
-        chosen = best_strength(np.array(SMOOTHINGS), measures, one_se=self.one_se, plainest_last=True)
+        chosen = self._best(
+            SMOOTHINGS, dataset, validation, lambda train, test: self._measured(train, test, directions, executor)
+        )
         names = [_named(smoothing) for smoothing in SMOOTHINGS]
         self.mean_measure_ = dict(zip(names, chosen.means.tolist(), strict=True))
         self.standard_error_ = dict(zip(names, chosen.errors.tolist(), strict=True))
@@ -293,6 +271,55 @@ class AdditiveRanker(RankSVM):
         )
         return SMOOTHINGS[chosen.number]
 
+    def _number_of_products(
+        self, dataset: RankingDataset, validation: list[RankingDataset], coded: CodedData, executor: Threads
+    ) -> int:
+        """The least number of products within one standard error of the best, or the best, on queries held out."""
+        if not self.interactions:
+            return 0
+        if not validation and dataset.n_queries < 2:
+            warnings.warn(
+                "there is one query only, so that products cannot be validated: there are none. Pass qid or eval_set.",
+                UserWarning,
+                stacklevel=4,
+            )
+            return 0
+        numbers = _fewer_and_fewer(min(int(self.interactions), coded.n_pairs))
+        if numbers == (0,):
+            self.remarks_ += ("no products: there are not two features that could be in one",)
+            return 0
+        chosen = self._best(
+            numbers,
+            dataset,
+            validation,
+            lambda train, test: self._measured_products(train, test, numbers, coded, executor),
+        )
+        self.mean_measure_of_products_ = dict(zip(numbers, chosen.means.tolist(), strict=True))
+        if np.isnan(chosen.means).any():
+            return 0
+        kept, mean = numbers[chosen.number], chosen.means[chosen.number]
+        said = f"{self.measure} {mean:.4f} on held-out queries"
+        best = f"the best of {len(numbers)} numbers of them has {chosen.means.max():.4f}"
+        self.remarks_ += (
+            f"{kept} products have {said}, curves alone {chosen.means[-1]:.4f}; {best}"
+            if kept
+            else f"no products: curves alone have {said}, and {best}",
+        )
+        return kept
+
+    def _best(
+        self,
+        candidates: tuple[float, ...],
+        dataset: RankingDataset,
+        validation: list[RankingDataset],
+        measured: Callable[[RankingDataset, RankingDataset], list[Vector]],
+    ) -> Choice:
+        """The plainest candidate, which is nearest to the last, within one standard error of the best, or the best."""
+        parts = [(dataset, validation[-1])] if validation else self._folds(dataset)
+        measures = np.concatenate([np.array(measured(*part)) for part in parts], axis=1)
+        places = np.arange(1.0, len(candidates) + 1.0)
+        return best_strength(places, measures, one_se=self.one_se, plainest_last=True)
+
     def _folds(self, dataset: RankingDataset) -> Iterator[tuple[RankingDataset, RankingDataset]]:
         return dataset.folds(min(self.cv, dataset.n_queries), self.random_state)
 
@@ -301,28 +328,48 @@ class AdditiveRanker(RankSVM):
     ) -> list[Vector]:
         """The measure of each held-out query for each smoothing, trained from the plainest on."""
         measure = parse_measure(self.measure)
-        coded, weights = _Coded.of(train, self.n_knots, directions), np.zeros(0)
+        coded, weights = CodedData.of(train, self.n_knots, directions), np.zeros(0)
         measures: list[Vector] = []
         for smoothing in reversed(SMOOTHINGS):
             last, coded = coded, coded.with_smoothing(smoothing)
             start = coded.weights_from(last, weights) if measures else None
-            solution = self._solved(train, coded, executor, start)
-            if solution.interrupted:
-                raise KeyboardInterrupt
-            weights = solution.weights
-            shapes, sizes = coded.basis.shapes(coded.at_knots, coded.starts, weights)
-            measures.append(measure.per_query(_scores(shapes, sizes, test.features), test))
+            weights = self._whole(self._solved(train, coded, executor, start))
+            measures.append(measure.per_query(coded.learnt(weights).scores(test.features), test))
         return measures[::-1]
 
+    def _measured_products(
+        self, train: RankingDataset, test: RankingDataset, numbers: tuple[int, ...], like: CodedData, executor: Threads
+    ) -> list[Vector]:
+        """The measure of each held-out query for each number of products, trained from none on."""
+        measure = parse_measure(self.measure)
+        coded = CodedData.of(train, self.n_knots, like.basis.directions).with_smoothing(like.smoothing)
+        most, weights = self._with_products(train, coded, numbers[0], executor)
+        measures = [measure.per_query(coded.learnt(weights).scores(test.features), test)]
+        for number in numbers[-2::-1]:
+            last, coded = coded, coded.with_pairs(most.pairs[:number])
+            if coded.n_columns > last.n_columns:
+                start = coded.weights_from(last, weights)
+                weights = self._whole(self._solved(train, coded, executor, start))
+            measures.append(measure.per_query(coded.learnt(weights).scores(test.features), test))
+        return measures[::-1]
 
-def _from_text(monotone: Any) -> Any:
-    """A dictionary that was given as JSON, as on a command line; all else as it is."""
-    if not (isinstance(monotone, str) and monotone.startswith("{")):
-        return monotone
-    try:
-        return strict_json(monotone)
-    except ValueError as error:
-        raise LinrankError(f'monotone={monotone!r} is no JSON: {error}. Use {{"feature": "+"}}.') from None
+    def _with_products(
+        self, dataset: RankingDataset, coded: CodedData, most: int, executor: Threads
+    ) -> tuple[CodedData, Vector]:
+        """The data with the products along which the loss of the best curves falls most, and the weights of these."""
+        weights = self._whole(self._solved(dataset, coded, executor, None))
+        objective = self.on(coded)._objective(dataset, executor)  # noqa: SLF001
+        if self.weighting == "ndcg":
+            data = objective.data.weighed(NDCGDocuments(self.pairs), weights)  # type: ignore[arg-type]
+            objective = replace(objective, data=data)
+        slopes = dataset.queries.ungrouped(objective.at(weights).document_slopes())
+        return coded.with_pairs(coded.promising_pairs(slopes, most)), weights
+
+    def _whole(self, solution: Solution) -> Vector:
+        """The weights of a solution on the way to another; Ctrl-C ends that, too."""
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        return solution.weights
 
 
 def _named(smoothing: float) -> Any:
@@ -330,28 +377,10 @@ def _named(smoothing: float) -> Any:
     return float(smoothing) if math.isfinite(smoothing) else "line"
 
 
-def _scores(shapes: FeatureShapes, sizes: Vector, rows: Any) -> Vector:
-    return scores_of(shapes.apply(rows), sizes)
-
-
-def _row_weights(dataset: RankingDataset) -> Vector | None:
-    """What each document counts where values are counted; None where all count alike."""
-    documents, queries = dataset.document_weights, dataset.query_weights
-    if queries is None:
-        return documents
-    of_rows = queries[dataset.queries.of_rows()]
-    weights: Vector = of_rows if documents is None else documents * of_rows
-    return weights if weights.any() else None
-
-
-def _dense(dataset: RankingDataset) -> NDArray[Any]:
-    """The rows with their zeros: every value has a code, whether it is 0 or not."""
-    if not dataset.is_sparse:
-        return np.asarray(dataset.features)
-    n_bytes = dataset.n_documents * dataset.n_features * (dataset.features.dtype.itemsize + 4)
-    if n_bytes > 0.5 * memory_bytes():
-        raise LinrankError(
-            f"{dataset.n_documents} sparse documents with {dataset.n_features} features: AdditiveRanker has a code for "
-            f"zeros too, and would take {n_bytes / 1e9:.0f} GB. Use RankSVM, or leave out features that are rare."
-        )
-    return np.asarray(dataset.features.toarray())
+def _fewer_and_fewer(most: int) -> tuple[int, ...]:
+    """A number, a quarter of it, a quarter of that and so on, and 0."""
+    numbers = []
+    while most:
+        numbers.append(most)
+        most //= 4
+    return (*numbers, 0)

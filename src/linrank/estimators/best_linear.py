@@ -6,7 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.dataset.summary import count_pairs
 from linrank.errors import LinrankError
+from linrank.estimators.additive_ranker import AdditiveRanker
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.linear_ranker import LinearRanker
 from linrank.estimators.minimizing_ranker import NO_WEIGHTS
@@ -23,9 +24,11 @@ from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.rank_svm_cv import RankSVMCV
 from linrank.estimators.recipe_search import Part, Path, RecipeSearch, fitted
 from linrank.estimators.recipes import (
+    CURVES,
     LOSSES,
     PENALTIES,
     PLAIN,
+    SMOOTHINGS,
     STRENGTHS,
     TRANSFORMS,
     WEIGHTINGS,
@@ -57,9 +60,10 @@ class BestLinear(LinearRanker):
 
     Parameters
     ----------
-    transforms : sequence of {"standard", "signed-log", "rank-gauss"}
+    transforms : sequence of {"standard", "signed-log", "rank-gauss", "curves"}
         What may be done to the features. "standard" divides each by its standard deviation, or by its largest size
-        where it is 0 nearly everywhere.
+        where it is 0 nearly everywhere. With "curves", which are not tried unless they are named, the best loss and
+        weighting are tried with the curves of `AdditiveRanker` too, by smoothings of 100, 10 and 1.
     weightings : sequence of {"pairs", "queries", "ndcg"}
         How pairs may be weighed in the squared hinge.
     penalties : sequence of {"l2", "l1"}
@@ -132,7 +136,7 @@ class BestLinear(LinearRanker):
 
     def _check(self) -> None:
         for name, given, known in (
-            ("transforms", self.transforms, TRANSFORMS),
+            ("transforms", self.transforms, (*TRANSFORMS, CURVES)),
             ("weightings", self.weightings, WEIGHTINGS),
             ("penalties", self.penalties, PENALTIES),
             ("losses", self.losses, LOSSES),
@@ -150,9 +154,11 @@ class BestLinear(LinearRanker):
         RankSVMCV(self.Cs, cv=self.cv, n_threads=self.n_threads)._check()  # noqa: SLF001
 
     def _ranker(self, recipe: Recipe, C: float = 1.0, **limits: Any) -> RankSVM:
-        """RankSVM by a recipe, for features that went through its transform."""
-        settings: dict[str, Any] = {"loss": recipe.loss, "weighting": recipe.weighting, "penalty": recipe.penalty}
-        return RankSVM(C, n_threads=self.n_threads, **settings, **limits)
+        """RankSVM by a recipe, for features that went through its transform; that of curves, for features as given."""
+        settings: dict[str, Any] = {"loss": recipe.loss, "weighting": recipe.weighting, "n_threads": self.n_threads}
+        if recipe.smoothing is not None:
+            return AdditiveRanker(C, smoothing=recipe.smoothing, **settings, **limits)
+        return RankSVM(C, penalty=recipe.penalty, **settings, **limits)
 
     def _unfitted(self, recipe: Recipe) -> RankSVM:
         """The one that chooses."""
@@ -200,10 +206,13 @@ class BestLinear(LinearRanker):
         self._train_chosen(dataset)
 
     def _train_chosen(self, dataset: RankingDataset) -> None:
-        self.transform_ = fitted(self.recipe_.transform, dataset)
+        # (Curves are learnt with the weights.)
+        self.transform_ = None if self.recipe_.transform == CURVES else fitted(self.recipe_.transform, dataset)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ranker = self._ranker(self.recipe_, self.C_).fit(scaled(dataset, self.transform_))
+        if isinstance(ranker, AdditiveRanker):
+            self.transform_ = ranker.transform_
         # `_keep` says what else there is to say.
         if NO_WEIGHTS in (str(one.message) for one in caught):
             warnings.warn(NO_WEIGHTS, UserWarning, stacklevel=4)
@@ -245,18 +254,20 @@ class BestLinear(LinearRanker):
         return dataset.queries.dealt(n_folds, self.random_state), n_folds
 
     def _in_groups(self) -> Iterator[list[Recipe]]:
-        """Plain RankSVM, then those of each transform, the most promising first; at last L1 on the best of these."""
+        """Plain RankSVM, those of each transform, the most promising first, and on the best of these L1 and curves."""
         yield [PLAIN]
-        for transform in sorted(self.transforms, key=TRANSFORMS.index, reverse=True):
+        for transform in (each for each in reversed(TRANSFORMS) if each in self.transforms):
             recipes = [Recipe(transform, loss=loss) for loss in self.losses if loss != PLAIN.loss]
             if PLAIN.loss in self.losses:
                 recipes += [Recipe(transform, each) for each in ("queries", "ndcg", "pairs") if each in self.weightings]
             recipes = [recipe for recipe in recipes if recipe != PLAIN]
             if recipes:
                 yield recipes
+        highest = max(self.tried_, key=lambda tried: tried.mean).recipe
         if "l1" in self.penalties:
-            highest = max(self.tried_, key=lambda tried: tried.mean)
-            yield [replace(highest.recipe, penalty="l1")]
+            yield [replace(highest, penalty="l1")]
+        if CURVES in self.transforms:
+            yield [replace(highest, transform=CURVES, smoothing=smoothing) for smoothing in SMOOTHINGS]
 
     def _told(self, recipe: Recipe, path: Path) -> None:
         """Keep what a recipe came to, beside plain RankSVM, and tell of it."""
@@ -304,10 +315,12 @@ class BestLinear(LinearRanker):
     @property
     def choices_(self) -> dict[str, Any]:
         """The recipe and its C, by name."""
-        return {**asdict(self.recipe_), "C": self.C_}
+        return {**self.recipe_.settings, "C": self.C_}
 
     def on_shaped(self, parameters: Mapping[str, Any]) -> RankSVM:
-        """RankSVM by the recipe of a model, for features that went through its transform."""
+        """RankSVM by the recipe of a model, for features that went through its transform; of curves, there is none."""
+        if parameters["transform"] == CURVES:
+            AdditiveRanker().on_shaped(parameters)
         recipe = Recipe(**{name: parameters[name] for name in ("transform", "weighting", "penalty", "loss")})
         return self._ranker(recipe, parameters["C"])
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.cached import cached_property
@@ -39,6 +40,8 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
     transforms: str | None = None
     """What features go through before they have weights; a setting of those that minimise an objective."""
     transform_: Any = None
+    products_: Any = None
+    """What is added beside one weight a feature: `FeatureProducts`; only AdditiveRanker has some, if asked."""
 
     def predict(self, X: Any, *, executor: Any = None) -> Vector:
         """Score documents: higher is better. The order is that of the rows, and no query ids are needed.
@@ -54,12 +57,12 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         -------
         ndarray of shape (n_documents,)
         """
-        return self._scores_by_chunks(X, lambda rows: scores_of(self._seen(rows), self.coef_), executor)
+        return self._scores_by_chunks(X, self._scores_of, executor)
 
-    def _seen(self, X: Any) -> Any:
-        """The features of documents as the weights are on them."""
+    def _scores_of(self, X: Any) -> Vector:
         rows = self._rows(X)
-        return rows if self.transform_ is None else self.transform_.apply(rows)
+        scores = scores_of(rows if self.transform_ is None else self.transform_.apply(rows), self.coef_)
+        return scores if self.products_ is None else scores + self.products_.scores(rows)
 
     @property
     def shapes_features(self) -> bool:
@@ -106,6 +109,15 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         return 0.0
 
     @property
+    def used_(self) -> NDArray[np.bool_]:
+        """Which features scores depend on: those with a weight, and those that are in a product."""
+        check_trained(self)
+        used: NDArray[np.bool_] = self.coef_ != 0
+        if self.products_ is not None:
+            used[self.products_.columns] = True
+        return used
+
+    @property
     def weights_(self) -> NamedWeights:
         """The weights by name, the largest first; prints as a table, `weights_.to_series()` is a pandas Series.
 
@@ -133,7 +145,7 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
                     "another scaling. Train it on features as they are."
                 )
             fields["scaling"] = self.transform_
-        return LinearModel(self.coef_, **fields)
+        return LinearModel(self.coef_, products=self.products_, **fields)
 
     def _learnt(self, solution: Solution) -> None:
         """Set what every trained ranker has; Ctrl-C, which ended the training, is then heard by the caller."""

@@ -6,21 +6,24 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrank.arrays import Vector
+from linrank.cached import cached_property
 from linrank.dataset.applied_scaling import ColumnScaling, Scaling
 from linrank.dataset.features import scores_of
 from linrank.dataset.fitted_transforms import RARE
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import fit_scaling, scaled
 from linrank.dataset.transform_choice import choose_transform
+from linrank.estimators.additive_ranker import AdditiveRanker
+from linrank.estimators.coded_data import CodedData
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.rank_svm_cv import solutions_along, with_equal_queries
-from linrank.estimators.recipes import Recipe
+from linrank.estimators.recipes import CURVES, Recipe
 from linrank.executors.local import Threads
 from linrank.measures import Measure
 from linrank.solvers.solution import Solution
@@ -48,6 +51,14 @@ class Path:
         return np.concatenate(measures, axis=1), np.mean(self.n_features or [np.zeros(len(self.Cs))], axis=0)
 
 
+class Trained(NamedTuple):
+    """A solution, the scores of held-out documents by it, and how many features it uses."""
+
+    solution: Solution
+    scores: Vector
+    n_features: int
+
+
 @dataclass
 class _Seen:
     """A part of the data as the recipes with one transform see it."""
@@ -58,7 +69,13 @@ class _Seen:
     seconds_left: Callable[[], float]
     _with_equal: Iterator[Solution] | None = None
 
-    def solutions(self, ranker: RankSVM, Cs: Vector) -> Iterator[Solution]:
+    def trained(self, ranker: RankSVM, Cs: Vector) -> Iterator[Trained]:
+        """What each C comes to."""
+        for solution in self._solutions(ranker, Cs):
+            scores = scores_of(self.held_out.features, solution.weights)
+            yield Trained(solution, scores, int(np.count_nonzero(solution.weights)))
+
+    def _solutions(self, ranker: RankSVM, Cs: Vector) -> Iterator[Solution]:
         """Of each C; those with equal queries, from which rounds for NDCG begin too, are computed once."""
         if ranker.weighting == "pairs" or ranker.penalty != "l2":
             return self._along(ranker, Cs)
@@ -69,6 +86,28 @@ class _Seen:
 
     def _along(self, ranker: RankSVM, Cs: Vector, equal: Iterator[Solution] | None = None) -> Iterator[Solution]:
         return solutions_along(ranker, self.train, Cs, self.executor, equal, self.seconds_left)
+
+
+@dataclass
+class _SeenByCurves:
+    """A part of the data as the recipes with curves see it."""
+
+    train: RankingDataset
+    held_out: RankingDataset
+    executor: Threads
+    seconds_left: Callable[[], float]
+
+    @cached_property
+    def _coded(self) -> CodedData:
+        return CodedData.of(self.train, AdditiveRanker.n_knots, np.zeros(self.train.n_features))
+
+    def trained(self, ranker: RankSVM, Cs: Vector) -> Iterator[Trained]:
+        """What each C comes to."""
+        assert isinstance(ranker, AdditiveRanker)
+        coded = self._coded.with_smoothing(float(ranker.smoothing))
+        for solution in solutions_along(ranker.on(coded), self.train, Cs, self.executor, None, self.seconds_left):
+            learnt = coded.learnt(solution.weights)
+            yield Trained(solution, learnt.scores(self.held_out.features), int(np.count_nonzero(learnt.sizes)))
 
 
 @dataclass
@@ -103,7 +142,7 @@ class RecipeSearch:
             seen = self._seen(part, recipes[0].transform, executor)
             for recipe, path in list(found.items()):
                 if self.seconds_left > 0.0:
-                    self._measure(path, seen.solutions(self.make(recipe), path.Cs), seen.held_out)
+                    self._measure(path, seen.trained(self.make(recipe), path.Cs), seen.held_out)
                 if self.seconds_left == 0.0:
                     # Where its last training ended was a matter of time.
                     del found[recipe]
@@ -111,19 +150,21 @@ class RecipeSearch:
                 self._leave_out(found, len(self.parts) - 1)
         return found
 
-    def _seen(self, part: Part, transform: str, executor: Threads) -> _Seen:
+    def _seen(self, part: Part, transform: str, executor: Threads) -> _Seen | _SeenByCurves:
         train, held_out = part()
+        if transform == CURVES:
+            return _SeenByCurves(train, held_out, executor, lambda: self.seconds_left)
         chosen = fitted(transform, train)
         return _Seen(scaled(train, chosen), scaled(held_out, chosen), executor, lambda: self.seconds_left)
 
-    def _measure(self, path: Path, solutions: Iterator[Solution], held_out: RankingDataset) -> None:
-        """Measure the solutions of a part one after the other."""
+    def _measure(self, path: Path, trained: Iterator[Trained], held_out: RankingDataset) -> None:
+        """Measure what is trained on a part, one after the other."""
         started = time.perf_counter()
         measures: list[Vector] = []
         n_features = []
-        for solution in solutions:
-            measures.append(self.measure.per_query(scores_of(held_out.features, solution.weights), held_out))
-            n_features.append(float(np.count_nonzero(solution.weights)))
+        for solution, scores, used in trained:
+            measures.append(self.measure.per_query(scores, held_out))
+            n_features.append(float(used))
             path.n_trainings += 1
             path.n_unfinished += not solution.converged
             if self.seconds_left == 0.0:

@@ -14,6 +14,9 @@ from linrank.arrays import Vector
 from linrank.measures import within_one_standard_error
 
 TRANSFORMS = ("standard", "signed-log", "rank-gauss")
+# Learnt with the weights, and so tried only where they are asked for: bends of curves cost so much.
+CURVES = "curves"
+SMOOTHINGS = (100.0, 10.0, 1.0)
 LOSSES = ("squared_hinge", "xe_ndcg")
 WEIGHTINGS = ("pairs", "queries", "ndcg")
 PENALTIES = ("l2", "l1")
@@ -25,21 +28,31 @@ _NEAR = 4.5
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is done to features, what is minimised, and what weights cost: settings of `RankSVM`, but "standard"."""
+    """What is done to features, what is minimised, and what weights cost: settings of `RankSVM`, but "standard".
+
+    With "curves", settings of `AdditiveRanker`.
+    """
 
     transform: str
     weighting: str = "pairs"
     penalty: str = "l2"
     loss: str = "squared_hinge"
+    smoothing: float | None = None
 
     @property
     def counts_pairs(self) -> bool:
         """Whether its loss is a sum over pairs, and not over queries."""
         return self.loss == "squared_hinge" and self.weighting == "pairs"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those that it has, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
     def __str__(self) -> str:
         what = self.weighting if self.loss == "squared_hinge" else self.loss
-        return f"{self.transform}, {what}, {self.penalty}"
+        smoothed = "" if self.smoothing is None else f" {self.smoothing:g}"
+        return f"{self.transform}{smoothed}, {what}, {self.penalty}"
 
 
 # What everybody would try first, and what all others must beat.
@@ -80,7 +93,7 @@ class TriedRecipe:
     def record(self) -> dict[str, Any]:
         """As a model remembers it."""
         return {
-            **asdict(self.recipe),
+            **self.recipe.settings,
             "C": self.C,
             "mean": self.mean,
             "gain": self.gain,

@@ -296,7 +296,9 @@ class Comparison:
         except ImportError:
             raise MissingDependencyError("pandas", "pandas", "to_frame") from None
         head, *rows = tables.rows_of_numbers(self.results)
-        return pd.DataFrame(rows, columns=head).set_index("method")
+        # (One method has no p: None alone would make a column of objects.)
+        numbers = {name: float for name in head if name.endswith(" p")}
+        return pd.DataFrame(rows, columns=head).astype(numbers).set_index("method")
 
     def __repr__(self) -> str:
         plan = self.results.plan

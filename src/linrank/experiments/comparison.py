@@ -205,7 +205,7 @@ def run_job(job: Job) -> JobResult:
         seconds,
         time.perf_counter() - started,
         None if (n_iter := getattr(ranker, "n_iter_", None)) is None else int(n_iter),
-        _number_of_features(ranker, train.n_features),
+        number_of_features(ranker, train.n_features),
         train.n_features,
         plain["per_query"],
         plain["mean"],
@@ -287,7 +287,7 @@ def _search(job: Job, train: RankingDataset, vali: RankingDataset) -> tuple[list
             refused.append(error)
             continue
         evaluation = evaluate(scores, vali, [measure], n_threads=job.n_threads)
-        n_features = _number_of_features(ranker, train.n_features)
+        n_features = number_of_features(ranker, train.n_features)
         of_queries, mean = evaluation.per_query[measure], evaluation.mean[measure]
         tried.append(_Candidate(settings, of_queries, mean, n_features, heard.unfinished is None))
     if not tried and refused:
@@ -378,9 +378,12 @@ def linear_weights(ranker: Any, n_features: int) -> Vector | None:
     return found
 
 
-def _number_of_features(ranker: Any, n_features: int) -> int:
+def number_of_features(ranker: Any, n_features: int) -> int:
+    """How many features a trained ranker needs: those with a weight or in a product, or all unless it says."""
     weights = linear_weights(ranker, n_features)
-    return int(getattr(ranker, "feature_count_", n_features) if weights is None else np.count_nonzero(weights))
+    if weights is None:
+        return int(getattr(ranker, "feature_count_", n_features))
+    return int(np.count_nonzero(weights != 0.0 if (used := getattr(ranker, "used_", None)) is None else used))
 
 
 def _strongest(weights: Vector, names: Sequence[str]) -> list[str]:

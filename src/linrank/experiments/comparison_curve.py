@@ -80,7 +80,7 @@ def compared_curve_content(comparison: Comparison, curve: ComparedCurve) -> Feat
     results, linear = comparison.results, comparison.recommended_linear
     point = None
     if linear is not None:
-        size = int(np.count_nonzero(comparison.recommended_model().weights))
+        size = int(np.count_nonzero(comparison.recommended_model().used))
         mean = float(np.nanmean(results.per_query(linear, results.plan.protocol.select)))
         point = RecommendedPoint(linear, size, mean, is_best_linear=linear != comparison.recommended)
     content = curve_content(curve.path, curve.chosen, spreads=curve.spreads, dense=curve.all_features)
@@ -107,5 +107,5 @@ def _nearest(path: FeaturePath, comparison: Comparison) -> FeatureStep:
     steps = path.by_size()
     if comparison.recommended_linear is None:
         return max(steps, key=lambda step: step.mean)
-    size = int(np.count_nonzero(comparison.recommended_model().weights))
+    size = int(np.count_nonzero(comparison.recommended_model().used))
     return max((step for step in steps if step.n_features <= size), key=lambda s: s.n_features, default=steps[0])

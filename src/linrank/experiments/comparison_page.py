@@ -131,7 +131,7 @@ def _leaderboard(comparison: Comparison, model: LinearModel | None) -> Leaderboa
             standing.method == recommended,
             uses=_only_feature(results.of(standing.method)),
             described=described(linear, model) if standing.method == linear else "",
-            model_features=None if model is None or standing.method != linear else int(np.count_nonzero(model.weights)),
+            model_features=None if model is None or standing.method != linear else int(np.count_nonzero(model.used)),
             best_linear=standing.method == linear != recommended,
             remarks=standing.remarks,
         )

@@ -59,7 +59,7 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
         if weights[j] or (low is not None and high is not None and (low[j] or high[j]))
     )
     shapes = shapes_of(model)
-    return Weights(name, rows, OF_CURVES if shapes else UNITS, note, shapes)
+    return Weights(name, rows, OF_CURVES if shapes else UNITS, note, shapes, products_of(model, data))
 
 
 def shapes_of(model: LinearModel) -> tuple[Shape, ...]:
@@ -74,6 +74,16 @@ def shapes_of(model: LinearModel) -> tuple[Shape, ...]:
                 Shape(model.feature_names[j], tuple(knots.tolist()), tuple((model.weights[j] * values).tolist()))
             )
     return tuple(shapes)
+
+
+def products_of(model: LinearModel, data: RankingDataset) -> tuple[WeightRow, ...]:
+    """How much each product moves the scores of documents, the most first; none of a model without."""
+    if model.products is None:
+        return ()
+    sizes = model.products.weights * model.products.values(data.features).std(axis=0)
+    names = model.products.names(model.feature_names)
+    order = np.argsort(-np.abs(sizes), kind="stable").tolist()
+    return tuple(WeightRow(names[place], None, float(sizes[place])) for place in order)
 
 
 def _resampled(comparison: Comparison, method: str, model: LinearModel, data: RankingDataset) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import scaled
 from linrank.errors import LinrankError
-from linrank.experiments.comparison import fitted, linear_weights, made_for
+from linrank.experiments.comparison import fitted, linear_weights, made_for, number_of_features
 from linrank.experiments.contenders import as_plain, parameters_of
 from linrank.experiments.folds import Fold, whole_data
 from linrank.experiments.results import Results
@@ -135,7 +135,7 @@ def described(method: str, model: LinearModel | None) -> str:
     """A ranker in a few words: its name, and how many features or which one."""
     if model is None:
         return method
-    used = np.flatnonzero(model.weights)
+    used = np.flatnonzero(model.used)
     if len(used) == 1:
         return f"{method}, feature {model.feature_names[used[0]]} alone"
     return f"{method} with {len(used)} of {model.n_features} features"
@@ -164,7 +164,7 @@ def _model(
         "converged": getattr(solution, "converged", None),
         "message": getattr(solution, "message", None),
         "tried": [one.record() for one in getattr(ranker, "tried_", ())] or None,
-        "features_used": int(np.count_nonzero(weights)),
+        "features_used": number_of_features(ranker, data.n_features),
         "queries": data.n_queries,
         "documents": data.n_documents,
         "training_seconds": round(seconds, 4),

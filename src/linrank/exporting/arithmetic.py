@@ -48,11 +48,11 @@ def _rounded(numbers: Any) -> Any:
 
 def _float32(ranking: WeightedSum, rows: Any) -> Any:
     values = _rounded(ranking.curved(_rounded(rows), rounded=True))
-    return _running_sum(_rounded(ranking.weights), np.float32(ranking.shift), values)
+    return _running_sum(_rounded(ranking.all_weights), np.float32(ranking.shift), values)
 
 
 def _double(ranking: WeightedSum, rows: Any) -> Any:
-    return _running_sum(ranking.weights, ranking.shift, ranking.curved(np.asarray(rows, dtype=np.float64)))
+    return _running_sum(ranking.all_weights, ranking.shift, ranking.curved(np.asarray(rows, dtype=np.float64)))
 
 
 def _double_of_rounded_values(ranking: WeightedSum, rows: Any) -> Any:
@@ -64,7 +64,7 @@ def _rounded_double(ranking: WeightedSum, rows: Any) -> Any:
 
 
 def _rounded_double_of_rounded_weights(ranking: WeightedSum, rows: Any) -> Any:
-    weights, shift = _rounded(ranking.weights).astype(np.float64), float(np.float32(ranking.shift))
+    weights, shift = _rounded(ranking.all_weights).astype(np.float64), float(np.float32(ranking.shift))
     values = ranking.curved(np.asarray(rows, dtype=np.float64), rounded=True)
     return _rounded(_running_sum(weights, shift, values))
 

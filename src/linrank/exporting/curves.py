@@ -112,6 +112,10 @@ class Words:
     choose: Callable[[str, str, str, str], str]
     ln: Callable[[str], str]
 
+    def value(self, curve: Curve | None, x: str) -> str:
+        """What the curve makes of x, or x itself without one."""
+        return x if curve is None else self.curve(curve, x)
+
     def curve(self, curve: Curve, x: str) -> str:
         """What the curve makes of x, which is an expression that may stand anywhere."""
         if isinstance(curve, Logarithm):

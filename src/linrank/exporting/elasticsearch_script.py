@@ -53,6 +53,23 @@ _PAINLESS_KNOTS = (
     "double slope = (curve.values[k + 1] - curve.values[k]) / (curve.knots[k + 1] - curve.knots[k]); "
     "x = curve.values[k] + (x - curve.knots[k]) * slope; } "
 )
+# With products beside the curves: what a curve or a line makes of a value is a function then.
+_PAINLESS_PRODUCTS = (
+    f"double at(def curve, double x) {{{{ {_PAINLESS_KNOTS.replace('{', '{{').replace('}', '}}')}return x; }}}} "
+    "double total = 0.0; double[] values = new double[params.names.size()]; "
+    "for (int i = 0; i < params.names.size(); ++i) {{ "
+    "double x = params.missing; "
+    "{score}if (doc[params.names[i]].size() != 0) {{ x = doc[params.names[i]].value; }} "
+    "values[i] = x; "
+    "total += params.weights[i] * at(params.curves[i], x); "
+    "}} "
+    "for (def product : params.products) {{ "
+    "double one = at(product.lines[0], values[product.places[0]]); "
+    "double other = at(product.lines[1], values[product.places[1]]); "
+    "total += product.weight * (one * other); "
+    "}} "
+    "return total + params.shift"
+)
 _PAINLESS_LOGARITHM = (
     "double logged = Math.log1p(Math.abs(x) / curve.unit); x = (x < 0 ? -logged : logged) / curve.scale; "
 )
@@ -80,7 +97,7 @@ class ElasticsearchScript(Target):
     name: ClassVar[str] = "elasticsearch-script"
     title: ClassVar[str] = "script_score"
     ending: ClassVar[str] = "script.json"
-    accepts: ClassVar[Accepts] = Accepts(negative_scores=False, curves=True, problem_with_name=_problem)
+    accepts: ClassVar[Accepts] = Accepts(negative_scores=False, curves=True, products=True, problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = ROUNDED_DOUBLE
     run_by: ClassVar[str] = "OpenSearch 3.6 and Lucene's expression compiler"
 
@@ -120,7 +137,14 @@ def _painless(ranking: WeightedSum) -> dict[str, Any]:
     if ranking.curves:
         parameters["curves"] = [curve.record() for curve in ranking.curves]
         of = _PAINLESS_KNOTS if isinstance(ranking.curves[0], Piecewise) else _PAINLESS_LOGARITHM
-        source = _PAINLESS_CURVES.format(score=_PAINLESS_CURVED_SCORE if has_score else "", curve=of)
+        curved_score = _PAINLESS_CURVED_SCORE if has_score else ""
+        source = _PAINLESS_CURVES.format(score=curved_score, curve=of)
+        if ranking.products:
+            source = _PAINLESS_PRODUCTS.format(score=curved_score)
+            parameters["products"] = [
+                {"weight": weight, "places": places, "lines": [line.record() for line in lines]}
+                for weight, places, lines in ranking.products
+            ]
     else:
         source = _PAINLESS.format(score=_PAINLESS_SCORE if has_score else "")
     return {"lang": "painless", "source": source, "params": parameters}
@@ -128,9 +152,9 @@ def _painless(ranking: WeightedSum) -> dict[str, Any]:
 
 def _expression(ranking: WeightedSum) -> dict[str, Any]:
     terms = []
-    for name, weight, curve in ranking.terms():
-        value = _value(name, ranking.missing)
-        terms.append(f"{weight!r} * {value if curve is None else _WORDS.curve(curve, value)}")
+    for weight, factors in ranking.terms():
+        values = [_WORDS.value(curve, _value(name, ranking.missing)) for name, curve in factors]
+        terms.append(" * ".join([repr(weight), *values]))
     if ranking.shift:
         terms.append(repr(ranking.shift))
     source = " + ".join(terms)

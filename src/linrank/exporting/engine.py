@@ -36,6 +36,7 @@ class Accepts:
     shift : whether a constant can be added to the score
     most_features : how many features a model may have
     curves : whether it can compute the curves of a model that transforms features
+    products : whether it can compute products of two features' lines, beside the curves
     lines : whether it can weigh features as they are; where not, only curves that end are taken, as trees
     problem_with_name : what is wrong with a name, or None
     why : where the limit of features comes from, and what to do
@@ -45,6 +46,7 @@ class Accepts:
     shift: bool = True
     most_features: int | None = None
     curves: bool = False
+    products: bool = False
     lines: bool = True
     problem_with_name: ProblemWithName = printable
     why: str = "Train a sparser model: linrank path."
@@ -104,6 +106,8 @@ def check(engine: Engine, ranking: WeightedSum) -> None:
     accepts, arithmetic = engine.accepts, engine.arithmetic
     if ranking.curves and not accepts.curves:
         raise LinrankError(_no_curves(engine.title, ranking))
+    if ranking.products and not accepts.products:
+        raise LinrankError(_no_products(engine, ranking))
     if not accepts.lines and not (ranking.curves and isinstance(ranking.curves[0], Piecewise)):
         raise LinrankError(_no_trees(engine.name, ranking))
     if ranking.shift and not accepts.shift:
@@ -115,19 +119,26 @@ def check(engine: Engine, ranking: WeightedSum) -> None:
             f"{engine.title} takes at most {accepts.most_features:,} features, and {len(ranking):,} have a weight. "
             f"{accepts.why}"
         )
-    for name, weight in ranking.weight_of.items():
+    for name in ranking.names:
         problem = accepts.problem_with_name(name)
         if problem is not None:
             raise unusable_name(engine.title, name, problem)
+    for weight, factors in ranking.terms():
         if not arithmetic.smallest <= abs(weight) <= arithmetic.largest:
+            of = " * ".join(repr(name) for name, _ in factors)
             raise LinrankError(
-                f"the weight of feature {name!r} on unscaled values is {weight:g}, which {engine.title} cannot hold"
+                f"the weight of feature {of} on unscaled values is {weight:g}, which {engine.title} cannot hold"
                 f": it computes {arithmetic.says}. Give the feature in other units, and train again."
             )
 
 
 def _no_curves(title: str, ranking: WeightedSum) -> str:
     """Why a model that transforms features is refused, and what to do, with the formula of the largest weight."""
+    if ranking.products:
+        return (
+            f"{title} weighs features as they are, and cannot compute the curves and products that the model makes of "
+            f"them first. {_CAN_MULTIPLY}."
+        )
     j = int(np.argmax(np.abs(ranking.weights)))
     curve, name = ranking.curves[j], ranking.names[j]
     own, as_trees = "", "; or as trees: solr-trees, elasticsearch-trees, opensearch-trees"
@@ -140,6 +151,19 @@ def _no_curves(title: str, ranking: WeightedSum) -> str:
         f"{curve.said(name)}. All are in linrank show --json.{own} Or export to a target that computes curves: vespa, "
         f"elasticsearch-script, qdrant, sql, onnx, python, json{as_trees}."
     )
+
+
+_CAN_MULTIPLY = (
+    "Export to a target that computes both: vespa, elasticsearch-script, qdrant, sql, onnx, python, json; or train "
+    "without products: interactions=0"
+)
+
+
+def _no_products(engine: Engine, ranking: WeightedSum) -> str:
+    """Why a model with products is refused where curves are taken, and what to do."""
+    one, other = (ranking.names[place] for place in ranking.products[0].places)
+    why = "" if engine.accepts.lines else ": each of its trees is of one feature"
+    return f"{engine.name} has no product of two features, such as {one!r} and {other!r}{why}. {_CAN_MULTIPLY}."
 
 
 def _no_trees(target: str, ranking: WeightedSum) -> str:

@@ -181,7 +181,7 @@ def _of_data(
     """Rows to test with; what becomes of the order of the data, and its least score, where there is data."""
     if data is None:
         return _with_constant(ranking, made_up_rows(_usual_sizes(ranking, model))), None, None
-    known = data.with_columns(model.feature_names, needed=model.weights != 0)
+    known = data.with_columns(model.feature_names, needed=model.used)
     scores = scores_of_data(engine.arithmetic, engine.title, ranking, known)
     changes = order_changes(model.predict(known), scores, known.queries)
     return _rows(ranking, known, 0, _ROWS_OF_DATA), changes, float(scores.min())
@@ -214,7 +214,12 @@ def _with_constant(ranking: WeightedSum, values: Any) -> Any:
 def _usual_sizes(ranking: WeightedSum, model: LinearModel) -> Vector:
     """How large the features usually are, as far as the model knows; 1 where it does not."""
     if ranking.curves:
-        return np.array([curve.usual_size for curve in ranking.curves])
+        sizes = [curve.usual_size for curve in ranking.curves]
+        for _, places, lines in ranking.products:
+            for place, line in zip(places, lines, strict=True):
+                # (The curve of a feature that is in products only has one knot.)
+                sizes[place] = line.usual_size
+        return np.array(sizes)
     scale = model.scaling.scale if isinstance(model.scaling, ColumnScaling) else np.ones(model.n_features)
     return scale[[column for column in ranking.columns if column >= 0]]
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from linrank.errors import MissingDependencyError
 from linrank.exporting.arithmetic import FLOAT32_ANY_ORDER, Arithmetic
-from linrank.exporting.curves import Logarithm, Piecewise
+from linrank.exporting.curves import Curve, Logarithm, Piecewise
 from linrank.exporting.engine import Accepts, Target
 from linrank.exporting.weighted_sum import WeightedSum
 
 # Of 2020: what reads ONNX at all reads these.
 _OPSET, _IR_VERSION = 13, 7
+_ALONG_COLUMNS = {"Gather": {"axis": 1}, "Concat": {"axis": 1}}
 
 
 @dataclass(frozen=True)
@@ -25,16 +27,18 @@ class ONNX(Target):
     name: ClassVar[str] = "onnx"
     title: ClassVar[str] = "ONNX"
     ending: ClassVar[str] = "onnx"
-    accepts: ClassVar[Accepts] = Accepts(curves=True)
+    accepts: ClassVar[Accepts] = Accepts(curves=True, products=True)
     arithmetic: ClassVar[Arithmetic] = FLOAT32_ANY_ORDER
     run_by: ClassVar[str] = "onnxruntime"
 
     def write(self, ranking: WeightedSum) -> bytes:
         onnx = _onnx()
         helper = onnx.helper
-        weights = [onnx.numpy_helper.from_array(ranking.weights.astype("<f4")[:, None], "weights")]
-        before, constants = _curves(ranking)
-        of_curves = [helper.make_node(name, inputs, [output]) for name, inputs, output in before]
+        weights = [onnx.numpy_helper.from_array(ranking.all_weights.astype("<f4")[:, None], "weights")]
+        before, constants = _before_weights(ranking)
+        of_curves = [
+            helper.make_node(name, inputs, [output], **_ALONG_COLUMNS.get(name, {})) for name, inputs, output in before
+        ]
         weights += [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()]
         seen = before[-1][2] if before else "features"
         nodes = [helper.make_node("MatMul", [seen, "weights"], ["scores"])]
@@ -72,20 +76,50 @@ class ONNX(Target):
         )
 
 
-def _curves(ranking: WeightedSum) -> tuple[list[tuple[str, list[str], str]], dict[str, Any]]:
-    """The operations, with their inputs and output, that take features through their curves, and their constants."""
+# Operations with their inputs and output, and the constants by name.
+_Operations: TypeAlias = tuple[list[tuple[str, list[str], str]], dict[str, Any]]
+
+
+def _before_weights(ranking: WeightedSum) -> _Operations:
+    """What becomes of features before they are weighed: their curves, and products of lines beside these."""
     curves = [curve.rounded() for curve in ranking.curves]
+    if not ranking.products:
+        return _curves(curves, "features")
+    # Lines are curves of further columns: first those of one factor of each product, then those of the other.
+    places = [product.places[factor] for factor in (0, 1) for product in ranking.products]
+    lines = [product.lines[factor].rounded() for factor in (0, 1) for product in ranking.products]
+    columns = np.array([*range(len(ranking)), *places], dtype=np.int64)
+    operations, constants = _curves([*curves, *lines], "columns")
+    n_products = len(ranking.products)
+    bounds = np.cumsum([0, len(ranking), n_products, n_products])
+    parts = {
+        f"places_of_{name}": np.arange(*bounds[k : k + 2], dtype=np.int64)
+        for k, name in enumerate(("features", "one", "other"))
+    }
+    return [
+        ("Gather", ["features", "column_numbers"], "columns"),
+        *operations,
+        ("Gather", ["curved", "places_of_features"], "of_features"),
+        ("Gather", ["curved", "places_of_one"], "one"),
+        ("Gather", ["curved", "places_of_other"], "other"),
+        ("Mul", ["one", "other"], "products"),
+        ("Concat", ["of_features", "products"], "terms"),
+    ], {**constants, **parts, "column_numbers": columns}
+
+
+def _curves(curves: Sequence[Curve], of: str) -> _Operations:
+    """What takes columns through their curves."""
     if not curves:
         return [], {}
     if isinstance(curves[0], Logarithm):
         records = [curve.record() for curve in curves]
         numbers = {name: np.array([record[name] for record in records], dtype="<f4") for name in records[0]}
         operations = [
-            ("Abs", ["features"], "sizes"),
+            ("Abs", [of], "sizes"),
             ("Div", ["sizes", "unit"], "in_units"),
             ("Add", ["in_units", "one"], "from_one"),
             ("Log", ["from_one"], "logs"),
-            ("Sign", ["features"], "signs"),
+            ("Sign", [of], "signs"),
             ("Mul", ["signs", "logs"], "signed"),
             ("Div", ["signed", "scale"], "curved"),
         ]
@@ -100,7 +134,7 @@ def _curves(ranking: WeightedSum) -> tuple[list[tuple[str, list[str], str]], dic
         starts[j, :used], ends[j, :used], slopes[j, :used] = curve.knots[:-1], curve.knots[1:], curve.slopes
         firsts[j] = curve.values[0]
     operations = [
-        ("Unsqueeze", ["features", "last"], "each"),
+        ("Unsqueeze", [of, "last"], "each"),
         ("Max", ["each", "starts"], "not_before"),
         ("Min", ["not_before", "ends"], "within"),
         ("Sub", ["within", "starts"], "runs"),

@@ -8,7 +8,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from linrank.errors import LinrankError
 from linrank.exporting.arithmetic import DOUBLE, Arithmetic
+from linrank.exporting.curves import Curve
 from linrank.exporting.engine import Accepts, Target
 from linrank.exporting.weighted_sum import WeightedSum
 
@@ -17,22 +19,36 @@ def _no_name_is_wrong(name: str) -> None:  # noqa: ARG001 - of the kind of Probl
     return None
 
 
+def _value(weight: float, factors: tuple[tuple[str, Curve | None], ...]) -> Any:
+    """What is said of a feature, or of a product of two."""
+    if len(factors) > 1:
+        lines = [{"feature": name, **line.record()} for name, line in factors if line is not None]
+        return {"weight": weight, "product": lines}
+    ((_, curve),) = factors
+    return weight if curve is None else {"weight": weight, **curve.record()}
+
+
 @dataclass(frozen=True)
 class JSONWeights(Target):
-    """`{"feature": weight, …}`; with curves, `{"feature": {"weight": …, "knots": […], "values": […]}, …}`."""
+    """`{"feature": weight, …}`; with curves, `{"feature": {"weight": …, "knots": […], "values": […]}, …}`.
+
+    A product is `"one * other": {"weight": …, "product": [{"feature": "one", "knots": […], "values": […]}, …]}`.
+    """
 
     name: ClassVar[str] = "json"
     title: ClassVar[str] = "JSON"
     ending: ClassVar[str] = "weights.json"
-    accepts: ClassVar[Accepts] = Accepts(shift=False, curves=True, problem_with_name=_no_name_is_wrong)
+    accepts: ClassVar[Accepts] = Accepts(shift=False, curves=True, products=True, problem_with_name=_no_name_is_wrong)
     arithmetic: ClassVar[Arithmetic] = DOUBLE
     run_by: ClassVar[str] = ""
 
     def write(self, ranking: WeightedSum) -> str:
-        document: dict[str, Any] = dict(ranking.weight_of)
-        for name, weight, curve in ranking.terms():
-            if curve is not None:
-                document[name] = {"weight": weight, **curve.record()}
+        document: dict[str, Any] = {}
+        for weight, factors in ranking.terms():
+            key = " * ".join(name for name, _ in factors)
+            if key in document:
+                raise LinrankError(f"a feature is called {key!r}, as a product is. Name it otherwise: names=….")
+            document[key] = _value(weight, factors)
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 

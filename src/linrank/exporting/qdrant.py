@@ -55,7 +55,7 @@ class Qdrant(Target):
     name: ClassVar[str] = "qdrant"
     title: ClassVar[str] = "Qdrant"
     ending: ClassVar[str] = "qdrant.json"
-    accepts: ClassVar[Accepts] = Accepts(curves=True, problem_with_name=_problem)
+    accepts: ClassVar[Accepts] = Accepts(curves=True, products=True, problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = ROUNDED_DOUBLE_OF_FLOAT32_WEIGHTS
     run_by: ClassVar[str] = "Qdrant's core"
 
@@ -67,8 +67,8 @@ class Qdrant(Target):
     def write(self, ranking: WeightedSum) -> str:
         variables = [self._variable(name) for name in ranking.names]
         terms: list[Any] = [
-            {"mult": [weight, variable if curve is None else _curve(curve.rounded(), variable)]}
-            for variable, (_, weight, curve) in zip(variables, ranking.terms(), strict=True)
+            {"mult": [weight, *(self._value(name, curve) for name, curve in factors)]}
+            for weight, factors in ranking.terms()
         ]
         if ranking.shift:
             terms.append(ranking.shift)
@@ -79,6 +79,10 @@ class Qdrant(Target):
             "limit": self.candidates,
         }
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+    def _value(self, name: str, curve: Curve | None) -> Any:
+        variable = self._variable(name)
+        return variable if curve is None else _curve(curve.rounded(), variable)
 
     def _variable(self, name: str) -> str:
         if _SCORE.fullmatch(name):

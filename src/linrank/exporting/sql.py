@@ -47,6 +47,7 @@ class SQL(Target):
     accepts: ClassVar[Accepts] = Accepts(
         most_features=1600,
         curves=True,
+        products=True,
         problem_with_name=_problem,
         why="PostgreSQL's tables have no more columns. Train a sparser model: linrank path.",
     )
@@ -78,9 +79,14 @@ class SQL(Target):
         # would be added up as such; a NULL would put its row first or last.
         missing = literal(ranking.missing)
         terms = []
-        for name, weight, curve in ranking.terms():
-            value = f"COALESCE(CAST({quoted(self.table)}.{quoted(name)} AS DOUBLE PRECISION), {missing})"
-            terms.append(f"{literal(weight)} * {value if curve is None else _WORDS.curve(curve, value)}")
+        for weight, factors in ranking.terms():
+            values = [
+                _WORDS.value(
+                    curve, f"COALESCE(CAST({quoted(self.table)}.{quoted(name)} AS DOUBLE PRECISION), {missing})"
+                )
+                for name, curve in factors
+            ]
+            terms.append(" * ".join([literal(weight), *values]))
         if ranking.shift:
             terms.append(literal(ranking.shift))
         if len(terms) <= _TERMS_IN_A_GROUP:

@@ -77,7 +77,7 @@ class Vespa(Target):
     name: ClassVar[str] = "vespa"
     title: ClassVar[str] = "Vespa"
     ending: ClassVar[str] = "profile"
-    accepts: ClassVar[Accepts] = Accepts(curves=True, problem_with_name=_problem)
+    accepts: ClassVar[Accepts] = Accepts(curves=True, products=True, problem_with_name=_problem)
     arithmetic: ClassVar[Arithmetic] = DOUBLE_ANY_ORDER
     run_by: ClassVar[str] = "Vespa's evaluator of ranking expressions, without a server"
 
@@ -144,9 +144,9 @@ class Vespa(Target):
 def expression_lines(ranking: WeightedSum) -> list[str]:
     """The sum, a term a line."""
     terms = []
-    for name, weight, curve in ranking.terms():
-        value = _value(name, ranking.missing)
-        terms.append((weight, f" * {value if curve is None else _WORDS.curve(curve, value)}"))
+    for weight, factors in ranking.terms():
+        values = [_WORDS.value(curve, _value(name, ranking.missing)) for name, curve in factors]
+        terms.append((weight, "".join(f" * {value}" for value in values)))
     if ranking.shift:
         terms.append((ranking.shift, ""))
     (first, of_first), *others = terms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from linrank.arrays import Vector
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.signed_log import SignedLog
 from linrank.errors import LinrankError
-from linrank.exporting.curves import Curve, curves_of
+from linrank.exporting.curves import Curve, Piecewise, curves_of
 
 if TYPE_CHECKING:
     from linrank.model import LinearModel
@@ -21,11 +21,29 @@ if TYPE_CHECKING:
 _CONSTANT = -1
 
 
+class Product(NamedTuple):
+    """weight x l_a(x_a) x l_b(x_b): the places of two features of a sum, and the line that each goes through."""
+
+    weight: float
+    places: tuple[int, int]
+    lines: tuple[Piecewise, Piecewise]
+
+    def rounded(self) -> Product:
+        """The same where a target has the lines' numbers as float32."""
+        one, other = self.lines
+        return self._replace(lines=(one.rounded(), other.rounded()))
+
+
+Term: TypeAlias = "tuple[float, tuple[tuple[str, Curve | None], ...]]"
+"""A weight, and what it is multiplied with: a feature, by its name and with its curve if it has one; or two."""
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
-    """score = shift + sum of weight_j x_j over features as they are given, none of which weighs 0.
+    """score = shift + sum of weight_j x_j over features as they are given.
 
-    Where the model transforms features, shift + sum of weight_j f_j(x_j).
+    Where the model transforms features, shift + sum of weight_j f_j(x_j); and where it has products, plus these. Only
+    a feature of a product may weigh 0: it is needed all the same.
 
     Attributes
     ----------
@@ -36,6 +54,7 @@ class WeightedSum:
     missing : what a missing value of a feature counts
     unused : features of the model that weigh 0, by their names in the model
     curves : f_j of each feature; none where features are weighed as they are
+    products : what is added of two features each
     """
 
     names: tuple[str, ...]
@@ -45,6 +64,7 @@ class WeightedSum:
     missing: float = 0.0
     unused: tuple[str, ...] = ()
     curves: tuple[Curve, ...] = ()
+    products: tuple[Product, ...] = ()
 
     @classmethod
     def of(cls, model: LinearModel, names: Mapping[str, str] | None = None, shift: float = 0.0) -> WeightedSum:
@@ -52,7 +72,7 @@ class WeightedSum:
         has_curves = isinstance(model.scaling, FeatureShapes | SignedLog)
         raw = model.weights if has_curves else model.raw_weights()
         _refuse_lost(model, raw)
-        used = np.flatnonzero(raw).tolist()
+        used = np.flatnonzero(model.used).tolist()
         if not used:
             raise LinrankError("every weight of the model is 0: it ranks nothing. Train with a weaker penalty.")
         if not np.isfinite(shift):
@@ -67,8 +87,9 @@ class WeightedSum:
             tuple(used),
             float(shift),
             _filling(model),
-            tuple(model.feature_names[j] for j in np.flatnonzero(raw == 0).tolist()),
+            tuple(model.feature_names[j] for j in np.flatnonzero(~model.used).tolist()),
             curves_of(model.scaling, used),
+            _products(model, used),
         )
 
     def __len__(self) -> int:
@@ -84,17 +105,36 @@ class WeightedSum:
         """Whether a constant is added, as it is or by a feature that is always 1."""
         return bool(self.shift) or _CONSTANT in self.columns
 
-    def terms(self) -> list[tuple[str, float, Curve | None]]:
-        """Each feature's name, its weight, and its curve where it has one."""
+    def terms(self) -> list[Term]:
+        """What is added up: features, and then products."""
         curves = self.curves or (None,) * len(self)
-        return list(zip(self.names, self.weights.tolist(), curves, strict=True))
+        of_features: list[Term] = [
+            (weight, ((name, curve),))
+            for name, weight, curve in zip(self.names, self.weights.tolist(), curves, strict=True)
+            if weight
+        ]
+        return of_features + [
+            (weight, tuple((self.names[place], line) for place, line in zip(places, lines, strict=True)))
+            for weight, places, lines in self.products
+        ]
+
+    @property
+    def all_weights(self) -> Vector:
+        """Those of the features, and then those of the products."""
+        return np.append(self.weights, [product.weight for product in self.products])
 
     def curved(self, rows: Any, *, rounded: bool = False) -> Any:
-        """What the curves make of rows, a column a feature; `rounded` where the target has their numbers as float32."""
+        """What `all_weights` are of rows: what the curves make of each feature, and then products.
+
+        `rounded` where the target has the numbers of curves as float32.
+        """
         if not self.curves:
             return rows
         curves = [curve.rounded() if rounded else curve for curve in self.curves]
-        return np.stack([curve.at(rows[:, j]) for j, curve in enumerate(curves)], axis=1)
+        columns = [curve.at(rows[:, j]) for j, curve in enumerate(curves)]
+        for _, (a, b), (one, other) in (product.rounded() if rounded else product for product in self.products):
+            columns.append(one.at(rows[:, a]) * other.at(rows[:, b]))
+        return np.stack(columns, axis=1)
 
     def with_constant(self, name: str) -> WeightedSum:
         """The same sum where the shift is the weight of a feature that is always 1; itself where there is no shift."""
@@ -109,6 +149,16 @@ class WeightedSum:
             self, names=(*self.names, name), weights=np.append(self.weights, self.shift),
             columns=(*self.columns, _CONSTANT), shift=0.0,
         )  # fmt: skip
+
+
+def _products(model: LinearModel, used: list[int]) -> tuple[Product, ...]:
+    """Those of the model, its features being at their places among those that are used."""
+    if model.products is None:
+        return ()
+    return tuple(
+        Product(weight, (used.index(one), used.index(other)), (Piecewise(*of_one), Piecewise(*of_other)))
+        for weight, (one, other), (of_one, of_other) in model.products.each()
+    )
 
 
 def _refuse_lost(model: LinearModel, raw: Vector) -> None:

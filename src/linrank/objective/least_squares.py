@@ -13,6 +13,7 @@ from linrank.compiled import kernel, summing_kernel
 from linrank.dataset.binned_features import BinnedFeatures
 from linrank.dataset.features import DenseFeatures
 from linrank.dataset.query_blocks import QueryBlock
+from linrank.dataset.with_products import WithProducts
 from linrank.objective.duality import Dual, QuadraticDual
 from linrank.objective.pair_losses import LossAtScores
 
@@ -105,7 +106,7 @@ class Centring:
     def hessian_diagonal(self) -> Vector:
         """The sum of c d_i (x_i - mean x) ** 2, feature by feature."""
         features = self.block.features
-        if isinstance(features, DenseFeatures | BinnedFeatures):
+        if isinstance(features, DenseFeatures | BinnedFeatures | WithProducts):
             values = features.to_dense()
             rows = self.centred_rows(values, self.roots(), np.empty(values.shape))
             squares: Vector = np.einsum("ij,ij->j", rows, rows)

@@ -29,6 +29,7 @@ from linrank.objective.shard_tasks import (
     hessian_product_of_shard,
     scores_of_shard,
     sizes_of_shard,
+    slopes_of_shard,
 )
 
 # Sums of many terms lose a few more bits than one.
@@ -173,6 +174,14 @@ class EvaluatedPoint:
             total += gradient
         total[self.objective.idle] = 0.0
         return total
+
+    def document_slopes(self) -> Vector:
+        """The loss's slope in the score of each document, in the grouped order of the data, which is in memory."""
+        slopes = np.zeros(self.objective.data.n_documents)
+        for of_shard in self.objective.data.tell(slopes_of_shard, self.states):
+            for first_row, of_block in of_shard:
+                slopes[first_row : first_row + len(of_block)] = of_block
+        return slopes
 
     def hessian_product(self, direction: Vector) -> Vector:
         """Product (penalty'' + C X' loss'' X) direction, in one pass over the features."""

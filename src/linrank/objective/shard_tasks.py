@@ -115,6 +115,11 @@ def gradient_of_shard(shard: Shard, state: ShardState, gradient: Vector | None) 
     return total
 
 
+def slopes_of_shard(shard: Shard, state: ShardState) -> list[tuple[int, Vector]]:
+    """The loss's slopes in the scores of each block's documents, and where those stand in the grouped order."""
+    return [(placed.block.first_row, at.slopes) for placed, at in state.over(shard)]
+
+
 def hessian_product_of_shard(shard: Shard, state: ShardState, *, direction: Vector) -> Vector:
     total = np.zeros(len(direction))
     for placed, curvature in state.curved(shard):

@@ -184,6 +184,8 @@ class Weights:
     note: str = ""
     shapes: tuple[Shape, ...] = ()
     """Of a ranker that has a curve a feature in the place of a weight."""
+    products: tuple[WeightRow, ...] = ()
+    """What it adds of two features each: the standard deviation of that, with the sign of its weight."""
 
 
 @dataclass(frozen=True)

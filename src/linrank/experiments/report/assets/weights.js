@@ -30,6 +30,7 @@ function drawWeights(place, weights) {
     said,
     table,
     ...drawShapes(weights.shapes),
+    ...drawProducts(weights.products),
   );
   turn("scaled");
 }
@@ -52,5 +53,15 @@ function drawShapes(shapes) {
   return [
     remark("What each feature adds to a score, from its least value to its largest; knots are evenly spaced here."),
     html("div", { class: "shapes" }, shapes.map(drawn)),
+  ];
+}
+
+// What products of two features' lines add beside the curves.
+function drawProducts(products) {
+  if (products.length === 0) return [];
+  const rows = products.map(({ feature, scaled: value }) => ({ name: feature, value }));
+  return [
+    remark("Products of two features, each along a line: the standard deviation of what a product adds to the score."),
+    html("div", { class: "products" }, barTable("Products of two features", rows, show.signedNumber)),
   ];
 }
