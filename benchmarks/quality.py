@@ -25,8 +25,9 @@ import numpy as np
 from letor import FOLDER, is_here, parts
 from made_data import DATA, MSLR
 
-from linrank import BestLinear, LightGBMRanker, RankingDataset, compare
+from linrank import AdditiveRanker, BestLinear, LightGBMRanker, RankingDataset, compare
 from linrank.dataset.scaling import scaled
+from linrank.estimators.catalogue import METHODS
 from linrank.experiments.comparison import fitted, made_for
 from linrank.experiments.folds import Fold, Part, dealt_folds, find_folds
 from linrank.measures.significance import bootstrap_interval, holm, randomisation_test
@@ -41,7 +42,7 @@ FEATURES = {
 }
 LINEAR = ("ranksvm", "ranksvm-queries", "ranksvm-ndcg", "lambdarank", "xendcg", "smoothrank")
 # These do with the features what suits them.
-ITS_OWN, OWN = "its own", ("additive", "best", "best-by-folds", "lightgbm", "stumps")
+ITS_OWN, OWN = "its own", ("additive", "additive-products", "best", "best-by-folds", "lightgbm", "stumps")
 TREES = {"n_trees": [50, 100, 200, 400], "learning_rate": [0.03, 0.1]}
 CLOCK = "lambdarank"
 
@@ -53,6 +54,8 @@ class BestByFolds(BestLinear):
 
 
 OBJECTS = {
+    # The grid of "additive", each with at most 64 products, as many as the validation queries say.
+    "additive-products": (AdditiveRanker(interactions=64, one_se=False), dict(METHODS["additive"].grid)),
     "best-by-folds": BestByFolds(),
     "lightgbm": (LightGBMRanker(), {**TREES, "max_leaves": [4, 8, 16]}),
     "stumps": (LightGBMRanker(max_leaves=2), TREES),
