@@ -44,10 +44,32 @@ def test_three_runs_and_judgements_become_a_pipeline_and_a_page(files, tmp_path,
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     # Again, over what it wrote; and not over what somebody changed.
     assert main(["fuse", *files, *QUICK]) == 0
-    assert "fusion.opensearch.json.query.json: is there already, and left as it is" in capsys.readouterr().out
+    assert "left as it is" not in capsys.readouterr().out
     (tmp_path / "fusion.opensearch.json").write_text("mine")
     assert main(["fuse", *files, *QUICK]) == 1
     assert "is there already" in capsys.readouterr().err
+
+
+def test_a_query_goes_with_the_weights_whoever_changed_it(files, tmp_path, capsys):
+    query = tmp_path / "fusion.opensearch.json.query.json"
+    assert main(["fuse", *files, *QUICK]) == 0
+    hybrid = json.loads(query.read_text())["query"]["hybrid"]
+    # Other legs and another depth, over what it wrote.
+    assert main(["fuse", files[0], files[3], files[1], "--depth", "7", *QUICK]) == 0
+    other = json.loads(query.read_text())["query"]["hybrid"]
+    assert other["pagination_depth"] == 7
+    assert str(other["queries"]) != str(hybrid["queries"])
+    # Filled in by somebody: left as it is, and of use as long as the legs are the same.
+    filled = query.read_text().replace("title", "name")
+    query.write_text(filled)
+    capsys.readouterr()
+    assert main(["fuse", files[0], files[3], files[1], "--depth", "7", *QUICK]) == 0
+    assert "query.json: changed since it was written, and left as it is\n" in capsys.readouterr().out
+    assert main(["fuse", *files, *QUICK]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "query.json: changed since it was written, and left as it is, but was written for other legs" in said
+    assert query.read_text() == filled
+    assert json.loads(query.with_name(query.name + ".new").read_text())["query"]["hybrid"] == hybrid
 
 
 def test_files_of_classes_that_are_no_more_are_named(files, tmp_path, capsys):
@@ -55,7 +77,7 @@ def test_files_of_classes_that_are_no_more_are_named(files, tmp_path, capsys):
     assert main(["fuse", *files, *QUICK]) == 0
     name, vectors = "fusion.opensearch.json", tmp_path / "fusion.opensearch.json.vectors.json"
     endings = [".1-en.opensearch.json", ".2-fi.opensearch.json"]
-    known = json.loads(vectors.read_text()) | {"class_sha256": dict.fromkeys(endings, sha256(b"theirs").hexdigest())}
+    known = json.loads(vectors.read_text()) | {"beside_sha256": dict.fromkeys(endings, sha256(b"theirs").hexdigest())}
     vectors.write_text(json.dumps(known))
     for ending, content in zip(endings, ("theirs", "mine"), strict=True):
         (tmp_path / f"{name}{ending}").write_text(content)

@@ -88,7 +88,8 @@ def test_files_of_classes_are_written_again_unless_somebody_changed_them(tmp_pat
     other = replace(fusion, configuration=replace(fusion.configuration, classes=dict.fromkeys(
         fusion.configuration.classes, "{}\n")))  # fmt: skip
     second.write_text("mine")
-    assert str(second) not in other.save(place)
+    assert str(second) not in (saved := other.save(place))
+    assert f"{second}.new" in saved
     assert first.read_text() == "{}\n"
     assert second.read_text() == "mine"
     # Where classes no longer differ, what they had is not taken for what is deployed.
@@ -110,7 +111,7 @@ def test_hashes_of_a_stranger_lead_to_no_other_file(tmp_path):
     vectors = tmp_path / "in" / "fusion.json.vectors.json"
     digest = hashlib.sha256(b"mine").hexdigest()
     for ending in ("/../../mine.json", "/../mine.json", ".1-a/../../mine.json", "", 5, "\n"):
-        vectors.write_text(json.dumps(json.loads(vectors.read_text()) | {"class_sha256": {ending: digest}}))
+        vectors.write_text(json.dumps(json.loads(vectors.read_text()) | {"beside_sha256": {ending: digest}}))
         assert fusion.outdated(place) == []
         fusion.save(place)
     assert mine.read_text() == "mine"

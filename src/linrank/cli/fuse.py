@@ -169,7 +169,9 @@ def _show(made: Fusion, out: str, written: list[str], outdated: list[str], page:
     if out != STANDARD:
         print_(f"{out}: for {made.engine.title}; beside it {', '.join(file for file in written if file != out)}")
         for file in (file for file in made.files(out) if file not in written):
-            print_(f"{file}: is there already, and left as it is")
+            new = f"{file}.new"
+            differs = f", but was written for other legs, weights or depth: {new} goes with these" if new in written else ""
+            print_(f"{file}: changed since it was written, and left as it is{differs}")
         for file in outdated:
             print_(f"{file}: of an earlier run's classes, {_what_became_of(file)}")
     if page is not None:

@@ -128,38 +128,37 @@ class Fusion:
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write what the engine is given, with what goes beside it and test vectors; return the files.
 
-        What goes beside it for the user to fill in is left as it is where it is there already, and so is the file of a
-        class of queries that was changed since it was written. Others of `outdated` are removed.
+        What goes beside it and somebody changed since it was written, as those who fill it in do, is left as it is;
+        where it was made for other legs, classes or another depth, the new one is written beside it, `.new`. Files of
+        classes of queries that are no part of this fusion are removed unless they were changed: see `outdated`.
         """
         name, configuration = os.fspath(path), self.configuration
-        written, outdated = _hashes_of_classes(name), self.outdated(path)
-        new = {ending: text for ending, text in configuration.beside.items() if not Path(name + ending).exists()}
-        new |= {
-            ending: text
-            for ending, text in configuration.classes.items()
-            if not Path(name + ending).exists() or _digest(Path(name + ending).read_bytes()) == written.get(ending)
-        }
+        written, outdated = _hashes_beside(name), self.outdated(path)
+        texts = {**configuration.beside, **configuration.classes}
+        made = {_place_of(name + ending, text, written.get(ending)): text for ending, text in texts.items()}
+        new = [place for place in made if place is not None]
+        # Before the vectors, which say how they were written: if the process is killed between, they are what is wanted.
+        for place in new:
+            with replacing(place, "wb") as file:
+                file.write(made[place].encode())
         content = configuration.content.encode()
         vectors = {
             "format": "linrank-vectors",
             "schema_version": 1,
             "file_sha256": _digest(content),
-            "class_sha256": {ending: _digest(text.encode()) for ending, text in configuration.classes.items()},
+            "beside_sha256": {ending: _digest(text.encode()) for ending, text in texts.items()},
             **self.vectors,
         }
         save_with_vectors(name, content, json.dumps(vectors, indent=1, ensure_ascii=False) + "\n")
-        for ending, text in new.items():
-            with replacing(name + ending, "wb") as made:
-                made.write(text.encode())
         for file in outdated:
             if _digest(Path(file).read_bytes()) == written[file.removeprefix(name)]:
                 Path(file).unlink()
-        return [str(vectors_path(name)), *(name + ending for ending in new), name]
+        return [str(vectors_path(name)), *new, name]
 
     def outdated(self, path: str | os.PathLike[str]) -> list[str]:
         """Files of classes of queries that were saved with the path before, and are no part of this fusion."""
-        name = os.fspath(path)
-        before = (name + ending for ending in _hashes_of_classes(name) if ending not in self.configuration.classes)
+        name, kept = os.fspath(path), {*self.configuration.beside, *self.configuration.classes}
+        before = (name + ending for ending in _hashes_beside(name) if _OF_CLASS.fullmatch(ending) and ending not in kept)
         return [file for file in before if Path(file).is_file()]
 
     def files(self, path: str | os.PathLike[str]) -> list[str]:
@@ -333,15 +332,22 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _hashes_of_classes(name: str) -> Mapping[str, str]:
-    """Those that the test vectors of a file have of the files of classes, by ending."""
+def _hashes_beside(name: str) -> Mapping[str, str]:
+    """Those that the test vectors of a file have of what was written beside it, by ending."""
     try:
-        recorded = json.loads(vectors_path(name).read_text(encoding="utf-8"))["class_sha256"]
+        recorded = json.loads(vectors_path(name).read_text(encoding="utf-8"))["beside_sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    if not isinstance(recorded, dict):
-        return {}
-    return {ending: digest for ending, digest in recorded.items() if _OF_CLASS.fullmatch(ending)}
+    return recorded if isinstance(recorded, dict) else {}
+
+
+def _place_of(place: str, text: str, written: str | None) -> str | None:
+    """Where a text goes: to its place, beside what somebody made of another one there, or nowhere if that is of it."""
+    new = _digest(text.encode())
+    there = _digest(Path(place).read_bytes()) if Path(place).exists() else None
+    if there in (None, new, written):
+        return place
+    return None if written == new else place + ".new"
 
 
 def _indented(text: str) -> str:
