@@ -133,12 +133,12 @@ def _shape_rows(rows, bases, firsts, shifts, steps, segments, knots, starts, sha
             curve = knots[starts[feature] : starts[feature + 1]]
             least, largest = curve[0, 0], curve[len(curve) - 1, 0]
             for row in range(n_here):
-                value = np.float64(column[row])
+                # Of what is beyond the last knot nothing may be looked up: infinity is not below what follows it.
+                inside = max(np.float64(column[row]), least)
+                inside = min(inside, largest)
                 knot = np.uint64(table[np.uint32(places[row])])
                 for _ in range(steps[feature]):
-                    knot += np.uint64(value >= curve[knot, 1])
-                inside = max(value, least)
-                inside = min(inside, largest)
+                    knot += np.uint64(inside >= curve[knot, 1])
                 shaped[top + row, feature] = curve[knot, 2] + (inside - curve[knot, 0]) * curve[knot, 3]
 
 
