@@ -44,7 +44,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         self._kernel = kernel
         function = kernel.py_func
         self._name = f"{function.__module__.removeprefix('linrank.')}.{function.__qualname__}"
-        self._version = f".py{sys.version_info[0]}{sys.version_info[1]}.nbc"
+        self._version = f".py{sys.version_info[0]}{sys.version_info[1]}.nbk"
         self._folders = _folders(function)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -61,7 +61,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
             except OSError:
                 continue
             payload = memoryview(content)[_DIGEST:]
-            if hashlib.sha256(payload).digest() == content[:_DIGEST]:
+            if _checksum(path, payload) == content[:_DIGEST]:
                 # Code that runs, from where the package's own code is, or from a folder of the user's.
                 parts = pickle.loads(payload)  # noqa: S301
                 return CompileResult._rebuild(target_context, *parts)  # noqa: SLF001 - numba's cache does so
@@ -83,7 +83,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
             try:
                 folder.mkdir(parents=True, exist_ok=True)
                 with replacing(path, "wb") as file:
-                    file.write(hashlib.sha256(payload).digest() + payload)
+                    file.write(_checksum(path, payload) + payload)
             except OSError as error:
                 failures.append(f"{folder}: {error.strerror}")
                 continue
@@ -106,6 +106,11 @@ class KernelCache(NullCache):  # type: ignore[misc]
         """What a file's name begins with, for a signature on this machine; and the mark of the code."""
         for_whom = (str(sig), codegen.magic_tuple(), numba.__version__, [getattr(config, name) for name in _SETTINGS])
         return f"{self._name}-{_short_hash(for_whom)}-", mark_of(self._kernel)
+
+
+def _checksum(path: Path, payload: bytes | memoryview) -> bytes:
+    """Of a file's content and of its name: one kernel's code in the place of another's is no less damaged."""
+    return hashlib.sha256(path.name.encode() + b"\0" + payload).digest()
 
 
 def _folders(function: Any) -> list[Path]:

@@ -56,7 +56,7 @@ def use(package, value="5", env=NO_HOME, **settings):
 
 
 def kept(package):
-    return sorted(package.glob("__pycache__/*.nbc"))
+    return sorted(package.glob("__pycache__/*.nbk"))
 
 
 def test_kernels_are_compiled_once(package):
@@ -129,7 +129,7 @@ def test_what_is_missing_there_is_kept_in_the_users_own_folder(package, tmp_path
     home = NO_HOME | {"HOME": str(tmp_path / "home")}
     assert use(package, env=home, preexec_fn=obey_permissions) == ("", 7, 2)
     assert use(package, env=home, preexec_fn=obey_permissions) == ("", 7, 0)
-    assert list((tmp_path / "home").rglob("*.nbc"))
+    assert list((tmp_path / "home").rglob("*.nbk"))
     package.chmod(0o755)
 
 
@@ -186,3 +186,14 @@ def test_the_command_line_says_that_kernels_are_compiled_and_not_kept(tmp_path):
         "linrank evaluate: compiled kernels cannot be kept, so every process compiles them (/dev/null/"
     )
     assert line.endswith("or let whoever installed linrank run 'linrank warmup'.")
+
+
+def test_code_of_one_kernel_in_the_place_of_another_is_damage(package):
+    use(package)
+    one, other = kept(package)
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+    said, result, compiled = use(package)
+    assert "is damaged, so this kernel is compiled anew." in said
+    assert (result, compiled) == (7, 2)
