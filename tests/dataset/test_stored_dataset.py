@@ -4,8 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from linrank import LinearModel, LinrankError, RankingDataset, evaluate, make_ranking, open_dataset, save_dataset, scan
+from linrank import (
+    LinearModel,
+    LinrankError,
+    RankingDataset,
+    RankSVM,
+    evaluate,
+    make_ranking,
+    open_dataset,
+    save_dataset,
+    scan,
+)
 from linrank.dataset import scaling, stored_dataset
 from linrank.dataset.scaling import choose_scaling, difference_of_units, fit_scaling, scaled
 from linrank.dataset.summary import count_pairs
@@ -140,3 +151,28 @@ def test_measures_that_a_file_cannot_tell_are_refused(both):
         evaluate(np.zeros(data.n_documents), stored, "map(ties=docid)")
     with pytest.raises(LinrankError, match="scores have shape"):
         evaluate(np.zeros(3), stored, "map")
+
+
+def test_more_features_than_values_justify_are_refused_unless_told(tmp_path):
+    wide = sparse.csr_array(([1.0, 2.0], ([0, 1], [0, 2_999_999])), shape=(2, 3_000_000))
+    save_dataset(RankingDataset.from_arrays(wide, [0.0, 1.0], qid=[1, 1]), tmp_path / "wide.linrank")
+    with pytest.raises(DataFormatError, match=r"wide.linrank: says that it has 3000000 features, but there are 2 "):
+        scan(tmp_path / "wide.linrank")
+    assert scan(tmp_path / "wide.linrank", n_features=3_000_000).n_features == 3_000_000
+
+
+def test_query_ids_that_are_no_text_are_refused_by_name(tmp_path):
+    place, qid = tmp_path / "odd.linrank", ["abcd", "abcd", "efgh", "efgh"]
+    save_dataset(RankingDataset.from_arrays(np.eye(4), [0.0, 1.0, 0.0, 1.0], qid=qid), place)
+    content = place.read_bytes()
+    as_stored = np.array(["abcd"]).tobytes()
+    assert content.count(as_stored) == 1
+    odd = np.frombuffer(as_stored, dtype=np.uint32).copy()
+    # Half of a pair of surrogates is a text that nobody can write down, and an id all the same.
+    odd[0] = 0xD800
+    place.write_bytes(content.replace(as_stored, odd.tobytes()))
+    RankSVM().fit(scan(place))
+    odd[:] = 0x7FFFFFFF, 0, 0, 0
+    place.write_bytes(content.replace(as_stored, odd.tobytes()))
+    with pytest.raises(DataFormatError, match=r"odd.linrank: its query ids cannot be understood"):
+        RankSVM().fit(scan(place))

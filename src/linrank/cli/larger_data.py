@@ -130,7 +130,8 @@ def read_to_train(arguments: Namespace) -> Any:
     form = form_of(arguments.data, options.pop("format", None))
     if form != "linrank":
         return _converted(arguments, form, options)
-    stored = StoredDataset.open(arguments.data, memory=arguments.memory)
+    n_features = options.pop("n_features", None)
+    stored = StoredDataset.open(arguments.data, memory=arguments.memory, n_features=n_features)
     # As everywhere, said for --validate it says nothing of a .linrank file.
     if options and arguments.validate is None:
         said = ", ".join(f"--{word.replace('_', '-')}" for word in options)

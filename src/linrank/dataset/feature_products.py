@@ -66,7 +66,8 @@ class FeatureProducts:
         """l_a(x_a) x l_b(x_b) of rows, dense or CSR, a column a product: the same bits for both."""
         part = X[:, self.columns]
         lines = self.lines.apply(np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64))
-        products: NDArray[np.float64] = lines[:, self.places[:, 0]] * lines[:, self.places[:, 1]]
+        with np.errstate(over="ignore", invalid="ignore"):
+            products: NDArray[np.float64] = lines[:, self.places[:, 0]] * lines[:, self.places[:, 1]]
         return products
 
     def scores(self, X: Any) -> Vector:
@@ -80,8 +81,9 @@ class FeatureProducts:
         for first in range(0, len(scores), _ROWS_AT_A_TIME):
             part = slice(first, first + _ROWS_AT_A_TIME)
             values = self.values(X[part])
-            for place, weight in enumerate(self.weights.tolist()):
-                scores[part] += weight * values[:, place]
+            with np.errstate(over="ignore", invalid="ignore"):
+                for place, weight in enumerate(self.weights.tolist()):
+                    scores[part] += weight * values[:, place]
         return scores
 
     def each(self) -> Iterator[tuple[float, tuple[int, int], tuple[Any, Any]]]:

@@ -138,7 +138,10 @@ def hashes_of(ids: NDArray[Any], seed: int | str) -> NDArray[np.uint64]:
     different = list(dict.fromkeys(values))
     before = f"{seed} "
     digests = [
-        hashlib.blake2b((before + (value if type(value) is str else _text(value))).encode(), digest_size=8).digest()
+        # (Half of a pair of surrogates is an id like any other.)
+        hashlib.blake2b(
+            (before + (value if type(value) is str else _text(value))).encode("utf-8", "surrogatepass"), digest_size=8
+        ).digest()
         for value in different
     ]
     if len(different) < len(values):

@@ -12,8 +12,7 @@ from linrank.arrays import Offsets
 from linrank.dataset.arranging import LEAST_ROOM, SHARE_OF_A_BLOCK, WORKING_BYTES, Arrangement, Progress
 from linrank.dataset.grouped_rows import row_bounds
 from linrank.dataset.row_files import RANGES
-from linrank.dataset.storage import check_width
-from linrank.dataset.storage_layout import Layout, read_layout
+from linrank.dataset.storage_layout import Layout, check_width, read_layout
 from linrank.dataset.stored_arrays import OpenArrays, StoredArrays
 from linrank.dataset.stored_dataset import read_query_starts
 from linrank.dataset.work_folder import work_folder

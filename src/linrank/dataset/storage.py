@@ -17,11 +17,10 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.section_writer import SectionWriter
 from linrank.dataset.sound_rows import csr_of
 from linrank.dataset.storage_checks import problem_of_arrays
-from linrank.dataset.storage_layout import Layout, read_layout
+from linrank.dataset.storage_layout import Layout, check_width, read_layout
 from linrank.dataset.stored_arrays import fill
 from linrank.dataset.text_column import TextColumn
 from linrank.dataset.unretrieved import Unretrieved
-from linrank.dataset.width import check_room, is_justified, unjustified
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import replacing
 
@@ -92,24 +91,6 @@ def verify_dataset(path: str | os.PathLike[str]) -> None:
             _check_sum(file, layout, name)
         check_width(layout, layout.n_features)
         _dataset(file, layout)
-
-
-def check_width(layout: Layout, told: int | None) -> None:
-    """Refuse more features than the values of a file justify, or than there is memory for."""
-    if told is not None and told != layout.n_features:
-        raise DataFormatError(
-            layout.source, None, f"has {layout.n_features} features, not n_features={told}. Leave n_features out."
-        )
-    if told is None and not is_justified(layout.n_features, layout.n_values):
-        raise DataFormatError(
-            layout.source,
-            None,
-            unjustified(layout.n_features, f"says that it has {layout.n_features} features", layout.n_values),
-        )
-    try:
-        check_room(layout.n_features)
-    except LinrankError as error:
-        raise DataFormatError(layout.source, None, str(error)) from None
 
 
 def _opened(source: str) -> IO[bytes]:

@@ -52,9 +52,13 @@ def _problem_of_ids(arrays: Mapping[str, NDArray[Any]], layout: Layout) -> str |
     if layout.query_ids is not None:
         bad = next((value for value in layout.query_ids if not isinstance(value, str | int | float)), None)
         return None if bad is None else f"the query id {bad!r} is neither a number nor text"
+    return problem_of_ids(arrays["query_ids"])
+
+
+def problem_of_ids(ids: NDArray[Any]) -> str | None:
+    """What is wrong with query ids: not all bytes are text or dates."""
     try:
-        # Not all bytes are text or dates.
-        arrays["query_ids"].tolist()
+        ids.tolist()
     except (OverflowError, SystemError, ValueError) as error:
         return f"its query ids cannot be understood ({error})"
     return None

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from linrank._version import __version__
 from linrank.dataset.missing_rule import MissingRule, check_missing_rule
-from linrank.errors import DataFormatError
+from linrank.dataset.width import check_room, is_justified, unjustified
+from linrank.errors import DataFormatError, LinrankError
 
 FORMAT_VERSION = 1
 
@@ -285,3 +286,21 @@ def _expected(layout: Layout) -> tuple[set[str], dict[str, tuple[tuple[str, ...]
 
 def _in_a_row(section: Section) -> tuple[int]:
     return (math.prod(section.shape),)
+
+
+def check_width(layout: Layout, told: int | None) -> None:
+    """Refuse more features than the values of a file justify, or than there is memory for."""
+    if told is not None and told != layout.n_features:
+        raise DataFormatError(
+            layout.source, None, f"has {layout.n_features} features, not n_features={told}. Leave n_features out."
+        )
+    if told is None and not is_justified(layout.n_features, layout.n_values):
+        raise DataFormatError(
+            layout.source,
+            None,
+            unjustified(layout.n_features, f"says that it has {layout.n_features} features", layout.n_values),
+        )
+    try:
+        check_room(layout.n_features)
+    except LinrankError as error:
+        raise DataFormatError(layout.source, None, str(error)) from None

@@ -20,11 +20,11 @@ from linrank.dataset.queries import Queries, draws_of
 from linrank.dataset.query_blocks import QueryBlock, block_bounds
 from linrank.dataset.ranking_dataset import UNJUDGED, RankingDataset
 from linrank.dataset.sound_rows import look_at_rows, narrow
-from linrank.dataset.storage_layout import Layout, read_layout
+from linrank.dataset.storage_checks import problem_of_ids
+from linrank.dataset.storage_layout import Layout, check_width, read_layout
 from linrank.dataset.stored_arrays import OpenArrays, Runs, StoredArrays
 from linrank.dataset.trainable import fault_of_judgements, fault_of_rows
 from linrank.dataset.unretrieved import Unretrieved
-from linrank.dataset.width import check_room
 from linrank.errors import DataFormatError, LinrankError
 from linrank.files import TemporaryFolder
 from linrank.memory import bytes_named
@@ -65,7 +65,9 @@ class StoredDataset:
     folder: TemporaryFolder | str | None = None
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, memory: str | float | None = None) -> StoredDataset:
+    def open(
+        cls, path: str | os.PathLike[str], *, memory: str | float | None = None, n_features: int | None = None
+    ) -> StoredDataset:
         """Open a .linrank file to train on without loading it; also called `linrank.scan`.
 
         Read is what the file says of itself, and where its queries are.
@@ -75,6 +77,7 @@ class StoredDataset:
         path : of a file that `save_dataset` or `linrank convert` wrote
         memory : the most that the process may use while it trains, such as "2GB"; half of what the machine has unless
             told. What fits is held, the rest is read in every pass. The weights are the same whatever it is.
+        n_features : how many there are, where they are more than the values of the file justify
         """
         source = os.fspath(path)
         try:
@@ -82,7 +85,7 @@ class StoredDataset:
                 layout = read_layout(file, source)
         except OSError as error:
             raise DataFormatError(source, None, f"cannot be read: {error.strerror}. Check the path.") from None
-        check_room(layout.n_features)
+        check_width(layout, n_features)
         if "order" in layout.sections:
             raise DataFormatError(
                 source,
@@ -239,9 +242,12 @@ class StoredDataset:
 
     def _ids(self, opened: OpenArrays, first: int, stop: int) -> Any:
         if self.query_ids is None:
-            return opened.read("query_ids", first, stop)
-        ids = np.empty(stop - first, dtype=object)
-        ids[:] = self.query_ids[first:stop]
+            ids = opened.read("query_ids", first, stop)
+        else:
+            ids = np.empty(stop - first, dtype=object)
+            ids[:] = self.query_ids[first:stop]
+        if (problem := problem_of_ids(ids)) is not None:
+            raise DataFormatError(self.source, None, f"{problem}. Write the file again.")
         return ids
 
     def draws(self, opened: OpenArrays, first: int, stop: int) -> Vector:

@@ -180,7 +180,7 @@ def _placed_elsewhere(dataset: StoredDataset | PartitionedDataset, cluster: Clus
         return RemoteData.of_groups(*groups_of_partitions(dataset, cluster), dataset.n_features, cluster)
     # A group a worker, as long as there are shards.
     bounds = shares(len(shards_on_disk(dataset)), len(cluster.workers()))
-    file = FileToOpen(dataset.source, dataset.stamp, dataset.memory, dataset.scaling)
+    file = FileToOpen(dataset.source, dataset.stamp, dataset.n_features, dataset.memory, dataset.scaling)
     groups = cluster.start(_load, [(file, a, b) for a, b in bounds])
     return RemoteData.of_groups(groups, [b - a for a, b in bounds], dataset.n_features, cluster)
 
@@ -194,11 +194,12 @@ class FileToOpen:
 
     source: str
     stamp: list[Any]
+    n_features: int
     memory: int | None
     scaling: Scaling | None
 
     def open(self) -> StoredDataset:
-        dataset = StoredDataset.open(self.source)
+        dataset = StoredDataset.open(self.source, n_features=self.n_features)
         if dataset.stamp != self.stamp:
             raise DataFormatError(self.source, None, "has changed since the training began. Begin again.")
         return replace(dataset, memory=self.memory, scaling=self.scaling)

@@ -52,11 +52,12 @@ def scan(source: Any, *, memory: str | float | None = None, **options: Any) -> S
         check_options(form, options.keys() - _OF_PARTITIONS)
         return PartitionedDataset.open(source, **options)
     if form == "linrank":
+        n_features = options.pop("n_features", None)
         if options:
             raise LinrankError(
                 f"{next(iter(options))}= says how other data is read; a .linrank file knows its columns."
             )
-        return StoredDataset.open(source, memory=memory)
+        return StoredDataset.open(source, memory=memory, n_features=n_features)
     if memory is None:
         raise DataFormatError(
             os.fspath(source),
@@ -78,7 +79,7 @@ def scan_converted(
     folder = TemporaryFolder()
     made = folder.path / "data.linrank"
     convert(path, made, memory=memory, progress=progress, **options)
-    return replace(StoredDataset.open(made, memory=memory), folder=folder)
+    return replace(StoredDataset.open(made, memory=memory, n_features=options.get("n_features")), folder=folder)
 
 
 def is_dask_frame(source: Any) -> bool:
