@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, make_ranking
+from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, explain, make_ranking
 from linrank.dataset import fingerprint
 from linrank.dataset.feature_products import FeatureProducts
 from linrank.dataset.feature_shapes import FeatureShapes
@@ -337,3 +337,16 @@ def test_products_without_their_curves_or_features_are_refused():
             model, weights=np.ones(2), feature_names=("a", "b"),
             products=replace(model.products, pairs=np.array([[0, 2]])),
         )  # fmt: skip
+
+
+def test_products_that_leave_float64_are_refused_without_a_warning():
+    lines = FeatureShapes.of("additive", [([-1.0, 1.0], [-1e200, 1e200])] * 3)
+    products = FeatureProducts(np.array([1.0, -1.0]), np.array([[0, 1], [0, 2]]), lines)
+    curves = FeatureShapes.of("additive", [([-1.0, 1.0], [-1.0, 1.0])] * 3)
+    model = LinearModel(np.ones(3), ("a", "b", "c"), curves, products=products)
+    rows = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    assert model.predict(rows[:1]).tolist() == [0.0]
+    with pytest.raises(LinrankError, match="the score of row 1 leaves float64"):
+        model.predict(rows)
+    with pytest.raises(LinrankError, match=r"what a \* b adds to the score leaves float64"):
+        explain(model, rows[1], rows[0])

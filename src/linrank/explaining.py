@@ -189,6 +189,9 @@ def explain_rows(
     of_products, sizes, values = products or ((), np.empty(0), np.empty((2, 0)))
     for name, weight, (one, other) in zip(of_products, sizes.tolist(), values.T.tolist(), strict=True):
         parts.append(Contribution(name, weight, None, None, weight * (one - other), one, other))
+    beyond = next((part.feature for part in parts if not math.isfinite(part.amount)), None)
+    if beyond is not None:
+        raise LinrankError(f"what {beyond} adds to the score leaves float64. Look for features too large to be true.")
     # Stable, so that equal ones keep the order of the features.
     ordered = tuple(sorted(parts, key=lambda part: -abs(part.amount)))
     return Explanation(math.fsum(part.amount for part in ordered), ordered)

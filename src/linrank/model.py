@@ -153,7 +153,7 @@ class LinearModel:
         if np.isnan(scores).any():
             scores = self._scores_of_needed(X, weights)
         if self.products is not None:
-            scores = scores + self.products.scores(rows)
+            scores = _whole(scores, self.products.scores(rows))
         return scores - constant if constant else scores
 
     def rank(self, X: Any, queries: Queries | None = None, *, qid: Any = None) -> Offsets:
@@ -282,6 +282,16 @@ class LinearModel:
 def load(path: str | os.PathLike[str]) -> LinearModel:
     """Read a model that linrank wrote: `LinearModel.load`."""
     return LinearModel.load(path)
+
+
+def _whole(scores: Vector, of_products: Vector) -> Vector:
+    """The scores with what products add to them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole: Vector = scores + of_products
+    if np.isnan(whole).any():
+        row = int(np.flatnonzero(np.isnan(whole))[0])
+        raise LinrankError(f"the score of row {row} leaves float64. Look for features too large to be true.")
+    return whole
 
 
 def _scores(X: Any, weights: Vector) -> Vector:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linrank import LinearModel, LinrankError, RankingDataset, export
+from linrank import LinearModel, LinrankError, RankingDataset, RankSVM, export, make_ranking
 from linrank.dataset.feature_products import FeatureProducts
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.signed_log import SignedLog
@@ -209,3 +209,13 @@ def test_test_vectors_move_products():
     lacking = alone.engine.arithmetic.scores(alone.ranking, inputs[:, [0, 1, 3]])
     moved = with_products.vectors.scores - lacking
     assert (np.abs(moved - np.median(moved)) > 1e-3).sum() >= 5
+
+
+@pytest.mark.parametrize("size", [1e-38, 1e-50])
+def test_curves_that_float32_cannot_hold_are_refused(size):
+    data, _ = make_ranking(40, 20, 3)
+    X = data.features * np.array([1.0, size, 1.0])
+    ranker = RankSVM(transforms="rank-gauss").fit(X, data.labels, qid=data.qid)
+    with pytest.raises(LinrankError, match=r"the curve of feature '2' has steps or slopes that .* cannot hold"):
+        export(ranker, "onnx")
+    export(ranker, "python")

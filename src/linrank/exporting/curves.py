@@ -41,6 +41,13 @@ class Piecewise:
         kept = np.append(np.diff(knots) > 0, True)
         return Piecewise(knots[kept], self.values[kept])
 
+    def fits(self, smallest: float, largest: float) -> bool:  # noqa: ARG002 - one signature for both curves
+        """Whether numbers of these sizes hold it: its knots are apart there, and its slopes not beyond."""
+        if len(self.knots) < 2:
+            return True
+        held = self.rounded() if largest <= _FLOAT32[1] else self
+        return len(held.knots) > 1 and float(np.abs(held.slopes).max()) <= largest
+
     def said(self, x: str) -> str:
         """In words, for who computes it before."""
         points = [f"({knot:.6g}, {value:.6g})" for knot, value in zip(self.knots, self.values, strict=True)]
@@ -71,6 +78,10 @@ class Logarithm:
     def rounded(self) -> Logarithm:
         """The same with numbers of float32."""
         return replace(self, **{name: float(np.float32(number)) for name, number in self.record().items()})
+
+    def fits(self, smallest: float, largest: float) -> bool:
+        """Whether numbers of these sizes hold it."""
+        return all(smallest <= number <= largest for number in (self.unit, self.scale))
 
     def said(self, x: str) -> str:
         """In words, for who computes it before."""

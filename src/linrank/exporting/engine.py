@@ -124,6 +124,12 @@ def check(engine: Engine, ranking: WeightedSum) -> None:
         if problem is not None:
             raise unusable_name(engine.title, name, problem)
     for weight, factors in ranking.terms():
+        for name, curve in factors:
+            if curve is not None and not curve.fits(arithmetic.smallest, arithmetic.largest):
+                raise LinrankError(
+                    f"the curve of feature {name!r} has steps or slopes that {engine.title} cannot hold: it computes "
+                    f"{arithmetic.says}. Give the feature in other units, and train again."
+                )
         if not arithmetic.smallest <= abs(weight) <= arithmetic.largest:
             of = " * ".join(repr(name) for name, _ in factors)
             raise LinrankError(
