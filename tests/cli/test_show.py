@@ -86,3 +86,32 @@ def test_training_names_the_largest_weights(run):
     assert "and 3 more" in out
     _, out, _ = run("tune", "train.txt", "m.json", "--range", "0.1,1", "--cv", "2")
     assert "  largest  " in out
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"pairs": [], "documents": None, "queries": {}},
+        {"pairs": 3},
+        {"objective": [], "certified_gap": 1.0},
+        {"objective": 10**400},
+        {"objective": 1.0, "certified_gap": "x"},
+        {"objective": "x", "pairs": "x", "documents": "x", "queries": "x"},
+        {"tried": [{"C": 1.0, "mean": 1.0, "gain": 1.0, "standard_error_of_gain": 1.0, "smoothing": []}]},
+    ],
+    ids=str,
+)
+def test_whatever_a_file_says_of_its_training_is_shown(run, tmp_path, training):
+    LinearModel(np.ones(1), ("a",), training=training).save(tmp_path / "odd.json")
+    code, out, err = run("show", tmp_path / "odd.json")
+    assert code == 0, err
+    assert "1 of 1 have a weight" in out or "features" in out
+
+
+def test_names_tell_the_terminal_nothing(run, tmp_path):
+    LinearModel(np.ones(1), ("\x1b[31mred",), method="\x1b]0;x\x07").save(tmp_path / "odd.json")
+    code, out, _ = run("show", tmp_path / "odd.json")
+    assert code == 0
+    assert "\x1b" not in out
+    assert "\\x1b[31mred" in out
+    assert "\\x1b]0;x\\x07" in out

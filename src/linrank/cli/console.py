@@ -32,8 +32,14 @@ def console() -> Console:
     """
     from rich.console import Console
 
+    class Plain(Console):
+        """What is printed does nothing to the terminal, whoever named a feature or a method."""
+
+        def print(self, *objects: Any, **how: Any) -> None:
+            super().print(*(plain(each) if isinstance(each, str) else each for each in objects), **how)
+
     on_terminal = sys.stdout.isatty()
-    return Console(width=None if on_terminal else 160, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return Plain(width=None if on_terminal else 160, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def table(title: str | None, *columns: str) -> Table:
@@ -41,10 +47,25 @@ def table(title: str | None, *columns: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    class Plain(Table):
+        """Cells do nothing to the terminal either."""
+
+        def add_row(self, *cells: Any, **how: Any) -> None:
+            super().add_row(*(plain(cell) if isinstance(cell, str) else cell for cell in cells), **how)
+
+    made = Plain(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, column in enumerate(columns):
         made.add_column(column, justify="right" if place else "left", overflow="fold")
     return made
+
+
+# All control characters but the end of a line and the tabulator, each as it is escaped in a Python text.
+_ESCAPED = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def plain(text: str) -> str:
+    """The text with control characters, by which a terminal would be told what to do, as they are written."""
+    return text.translate(_ESCAPED)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -195,8 +195,17 @@ def _missing_in_words(model: LinearModel) -> str:
     return "refused" if model.missing in ("error", "keep") else f"filled with {model.missing:g}"
 
 
+_NUMBERS = ("objective", "certified_gap", "estimated_gap", "pairs", "documents", "queries")
+
+
+def _is_number(value: Any) -> bool:
+    # (A whole number may be too large for a float.)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -1e300 < value < 1e300
+
+
 def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
-    training = model.training
+    # A file may hold anything of any name.
+    training = {name: value for name, value in model.training.items() if name not in _NUMBERS or _is_number(value)}
     if "converged" in training:
         ended = "converged" if training["converged"] else "not converged"
         message = training.get("message")
@@ -206,7 +215,7 @@ def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
         yield "objective", f"{value:.10g}"
     if value is not None and gap is not None:
         yield "certified", certificate_in_words(training)
-    if "pairs" in training:
+    if {"pairs", "documents", "queries"} <= training.keys():
         counts = counted(training["pairs"], "pair"), counted(training["documents"], "document")
         queries = counted(training["queries"], "query", "queries")
         yield "trained on", f"{counts[0]} of {counts[1]}, {queries}"
@@ -233,8 +242,10 @@ def _recipes_tried(tried: Any) -> Iterator[tuple[str, str]]:
 
 def recipe_in_words(known: Mapping[str, Any]) -> str:
     """A recipe of BestLinear by its record: a loss that is not of pairs in the place of their weighting."""
-    is_of_pairs = known.get("loss", "squared_hinge") == "squared_hinge"
-    return ", ".join(str(known.get(name)) for name in ("transform", "weighting" if is_of_pairs else "loss", "penalty"))
+    # As `linrank.estimators.recipes` has it, which is not loaded to show a model.
+    what = "weighting" if known.get("loss", "squared_hinge") == "squared_hinge" else "loss"
+    smoothed = f" {known['smoothing']:g}" if isinstance(known.get("smoothing"), float) else ""
+    return f"{known.get('transform')}{smoothed}, {known.get(what)}, {known.get('penalty')}"
 
 
 def certificate_in_words(training: Mapping[str, Any]) -> str:
