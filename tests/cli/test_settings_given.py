@@ -41,3 +41,46 @@ def test_what_best_tries_can_be_said_on_a_command_line(run, folder):
     assert code == 0, err
     assert "curves 100, queries, l2" in out + err
     assert LinearModel.load(folder / "m.json").parameters["C"] in (0.1, 1.0)
+
+
+@pytest.fixture
+def data(folder):
+    write_svmlight(folder / "data.txt", make_ranking(20, 10, 3)[0])
+    return "data.txt"
+
+
+def test_what_is_told_of_curves_is_the_recipe_of_the_model(run, folder, data):
+    """Three recipes differ by their smoothing alone."""
+    settings = ("transforms=standard,curves", "weightings=queries", "losses=squared_hinge", "cv=2")
+    words = [word for setting in settings for word in ("--set", setting)]
+    code, said, err = run("train", data, "m.json", "--best", *words, "--quiet")
+    assert code == 0, err
+    model = LinearModel.load(folder / "m.json")
+    names = ("transform", "weighting", "smoothing", "penalty")
+    wanted = [model.parameters.get(name) for name in names]
+    (chosen,) = [one for one in model.training["tried"] if [one.get(name) for name in names] == wanted]
+    smoothed = f" {chosen['smoothing']:g}" if "smoothing" in chosen else ""
+    assert f"chosen        {chosen['transform']}{smoothed}, {chosen['weighting']}, l2" in said
+    assert f"{chosen['mean']:.4f} over this C and those next to it, {chosen['gain']:+.4f}" in said
+    _, shown, _ = run("show", "m.json")
+    assert all(f"curves {smoothing}, queries, l2, C = " in shown for smoothing in (100, 10, 1))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--best", "--method", "additive"], "--best and --method ask for two methods, best and additive"),
+        (["--method", "additive", "--best"], "--method and --best ask for two methods, additive and best"),
+    ],
+)
+def test_two_methods_are_refused(run, data, words, said, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run("train", data, *words)
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("cv", ["0", "-1", "1"])
+def test_folds_that_hold_nothing_out_are_refused(run, data, cv):
+    code, _, err = run("train", data, "m.json", "--best", "--set", f"cv={cv}")
+    assert code == 1
+    assert f"cv={cv}; use 2 or more folds" in err

@@ -340,3 +340,10 @@ def test_curves_are_measured_as_those_of_an_additive_ranker_on_the_other_folds(c
 def test_curves_are_not_kept_where_lines_are_as_good(plain_data):
     best = few(transforms=["standard", "curves"], weightings=["pairs"]).fit(plain_data)
     assert best.recipe_.transform == "standard"
+
+
+def test_more_folds_than_queries_are_told():
+    data, _ = make_ranking(6, 10, 3)
+    best = BestLinear(transforms=["standard"], weightings=["pairs"], penalties=["l2"], losses=["squared_hinge"], cv=50)
+    best.fit(data)
+    assert "6 folds, as many as there are queries, and not 50" in best.remarks_

@@ -118,16 +118,27 @@ def feature_choice(arguments: Namespace, ranker: Any, train: Any, vali: Any, thr
     return choose_transform(arguments.transform, arguments.scaling, train, through)
 
 
+class _OneMethod(Action):
+    """Takes one method, by its name or by an option of its own, and refuses a second."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
+        method = self.const or values
+        if (before := getattr(namespace, "_method_by", None)) is not None and namespace.method != method:
+            parser.error(f"{before} and {option} ask for two methods, {namespace.method} and {method}. Leave one out.")
+        namespace.method, namespace._method_by = method, option  # noqa: SLF001
+
+
 def add_method_choice(parser: ArgumentParser) -> None:
     """Add the choice of a method and the settings of those that are not ranksvm."""
     width = max(map(len, NAMES))
     says = "\n".join(f"  {name:<{width}}  {METHODS[name].says}" for name in NAMES)
     parser.epilog = f"{parser.epilog}\n\nmethods:\n{says}"
-    parser.add_argument("--method", choices=NAMES, default="ranksvm", help="(ranksvm)")
+    parser.add_argument("--method", action=_OneMethod, choices=NAMES, default="ranksvm", help="(ranksvm)")
     parser.add_argument(
         "--best",
         dest="method",
-        action="store_const",
+        nargs=0,
+        action=_OneMethod,
         const="best",
         help="the method best: transform, loss, weighting, penalty and C by --validate or folds, each with its gain",
     )

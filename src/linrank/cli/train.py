@@ -231,15 +231,18 @@ def of_data(model: LinearModel, train: RankingDataset, fingerprint: str | None =
 
 def chosen_in_words(model: LinearModel, summary: dict[str, Any]) -> Iterator[str]:
     """What was chosen among recipes, what it is better by than plain RankSVM, and what to expect of it."""
-    names = ("transform", "loss", "weighting", "penalty")
-    chosen = next(one for one in summary["tried"] if all(one[name] == model.parameters[name] for name in names))
+    names = ("transform", "loss", "weighting", "penalty", "smoothing")
+    wanted = [model.parameters.get(name) for name in names]
+    chosen = next(one for one in summary["tried"] if [one.get(name) for name in names] == wanted)
     measure = model.parameters.get("measure", "")
     yield f"  chosen        {recipe_in_words(chosen)}, C = {chosen['C']:.4g}, of {len(summary['tried'])} recipes"
     gain = f"{chosen['gain']:+.4f} ± {chosen['standard_error_of_gain']:.4f} beside plain RankSVM"
-    yield f"  held out      {measure} {chosen['mean']:.4f}, {gain}"
+    yield f"  held out      {measure} {chosen['mean']:.4f} over this C and those next to it, {gain}"
     if "expected" in summary:
         expected = f"{measure} {summary['expected']:.4f} where the other folds choose for each fold"
         yield f"  expected      {expected}; no nested estimate, which linrank compare has"
+    else:
+        yield "  expected      less: it was chosen for what it has held out; measure it on queries that did not choose"
 
 
 def show_training(

@@ -140,7 +140,8 @@ class AdditiveRanker(RankSVM):
 
     @property
     def objective(self) -> str:
-        products = ", with products of two features" if self.interactions else ""
+        has_products = getattr(self, "products_", self.interactions)
+        products = ", with products of two features" if has_products else ""
         return super().objective + products + (f", + {self.group_l1:g} * group L1" if self.group_l1 else "")
 
     @property
@@ -265,7 +266,7 @@ class AdditiveRanker(RankSVM):
         said = f"{self.measure} {chosen.means[chosen.number]:.4f} on held-out queries"
         best = f"the best of {len(names)} smoothings has {chosen.means.max():.4f}"
         self.remarks_ = (
-            f"no shapes: lines have {said}, and {best}"
+            f"no shapes: lines have {said}, and {best}, all with C = {self.C:g}: by another C it may be otherwise"
             if kept == "line"
             else f"shapes with smoothing {kept:g} have {said}, lines {line:.4f}; {best}",
         )

@@ -149,6 +149,8 @@ class BestLinear(LinearRanker):
                     raise LinrankError(f"{name}={given!r} has {one!r} more than once; name each once.")
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds, "it is a time.")
+        if self.cv < 2:
+            raise LinrankError(f"cv={self.cv}; use 2 or more folds.")
         parse_measure(self.measure)
         # What RankSVMCV refuses is refused here.
         RankSVMCV(self.Cs, cv=self.cv, n_threads=self.n_threads)._check()  # noqa: SLF001
@@ -202,7 +204,7 @@ class BestLinear(LinearRanker):
         self.expected_ = None if validation else self._expected(dataset)
         edge = _edge(chosen)
         unfinished = unfinished_said(n_unfinished, n_trainings) if n_unfinished else None
-        self.remarks_ = tuple(filter(None, [why, self._said_of(left_out), edge, unfinished]))
+        self.remarks_ = tuple(filter(None, [why, self._said_of(left_out), edge, unfinished, self._fewer(search)]))
         self._train_chosen(dataset)
 
     def _train_chosen(self, dataset: RankingDataset) -> None:
@@ -302,6 +304,10 @@ class BestLinear(LinearRanker):
             number, place, _ = chosen_among(self.tried_, counted & (folds != fold))
             values += self.tried_[number].measures[place, counted & (folds == fold)].tolist()
         return math.fsum(values) / len(values) if values else None
+
+    def _fewer(self, search: RecipeSearch) -> str | None:
+        n_folds = len(search.parts)
+        return f"{n_folds} folds, as many as there are queries, and not {self.cv}" if 1 < n_folds < self.cv else None
 
     def _said_of(self, left_out: list[Recipe]) -> str | None:
         if not left_out:
