@@ -147,3 +147,13 @@ def test_the_settings_of_an_engine_are_told(capsys):
 def test_a_run_that_is_given_twice_is_refused(files, capsys):
     assert main(["fuse", *files, files[1], *QUICK]) == 1
     assert "bm25.run: is given twice" in capsys.readouterr().err
+
+
+def test_a_run_in_the_place_of_judgements_is_told(files, capsys):
+    assert main(["fuse", *files[1:], *QUICK]) == 1
+    assert "bm25.run: is a TREC run, and judges nothing" in capsys.readouterr().err
+
+
+def test_settings_say_what_is_used_unless_set(capsys):
+    assert main(["fuse", "--to", "opensearch", "--settings"]) == 0
+    assert "normaliser=min_max, pipeline=linrank" in capsys.readouterr().out

@@ -130,3 +130,9 @@ def test_a_class_that_searches_other_legs_has_a_query_of_its_own():
         (processor,) = json.loads(content)["phase_results_processors"]
         weights = processor["normalization-processor"]["combination"]["parameters"]["weights"]
         assert len(query["query"]["hybrid"]["queries"]) == len(weights)
+
+
+def test_commands_name_the_file_of_each_class():
+    runs, qrels, table = by_language(0, differ=True)
+    fusion = fuse(runs, qrels, by="language", queries=table, method="pairwise", **QUICK)
+    assert "# where language is en: p.json.1-en.opensearch.json in its place" in fusion.commands("p.json")

@@ -35,6 +35,15 @@ def test_legs_of_one_score_and_legs_that_are_alike_are_told_of():
     assert "legs dense and again bring the same documents" in said_of(RUNS | {"again": RUNS["dense"]})
 
 
+def test_legs_that_lack_queries_or_whose_documents_nobody_judged_are_told_of():
+    some = {query: hits for query, hits in RUNS["dense"].items() if query != "q3"}
+    assert said_of(RUNS | {"dense": some}) == (
+        "leg dense brings nothing for 1 of 20 judged queries, such as 'q3': if it would, give its whole run"
+    )
+    other = {query: {f"x{d}": s for d, s in hits.items()} for query, hits in RUNS["dense"].items()}
+    assert "no document that leg dense brings is judged, such as 'xd0" in said_of(RUNS | {"dense": other})
+
+
 def test_what_is_said_stands_in_the_notes():
     fusion = fuse(changed("dense", lambda s: -s), QRELS, method="equal", n_folds=2)
     assert any("upside down" in note for note in fusion.notes)
@@ -50,6 +59,7 @@ def test_what_is_said_stands_in_the_notes():
         (RUNS, {"other": {"d001": 1}}, "queries, such as 'q0', is judged; judged are 1, such as 'other'"),
         (RUNS | {"none": {"elsewhere": {"d001": 1.0}}}, QRELS, "leg 'none' brings nothing for the judged queries"),
         ({"a": {}, "b": {"q1": {}}}, QRELS, r"the runs \(a, b\) have no hits"),
+        (RUNS, {q: dict.fromkeys(of, -1) for q, of in QRELS.items()}, "is relevant: the highest label is -1, and only"),
     ],
 )
 def test_what_nothing_can_be_learnt_from_is_refused(runs, qrels, said):
@@ -114,3 +124,26 @@ def test_a_leg_that_alone_brings_what_is_relevant_can_be_measured_without():
     runs = {leg: {str(q): {f"{leg}{place}": 9.0 - place for place in range(1, 6)} for q in range(3)} for leg in "ab"}
     made = fuse(runs, {str(q): {f"a{q + 1}": 1, "b1": 0} for q in range(3)}, "sql", n_folds=2, n_resamples=2)
     assert made.weight_of["a"] > made.weight_of["b"]
+
+
+@pytest.mark.parametrize(("method", "other"), [("rrf", "rrf60"), ("rrf60", "rrf")])
+def test_reciprocal_ranks_are_not_held_against_those_of_another_k(method, other):
+    fusion = fuse(RUNS, QRELS, method=method, n_folds=2)
+    assert fusion.standing(other) in fusion.standings
+    assert fusion.verdict.rival not in ("", "rrf", "rrf60")
+    # Nothing is normalised there.
+    assert "min_max" not in str(fusion)
+
+
+def test_what_is_judged_of_the_first_ten_and_queries_without_a_class_are_said():
+    table = {"query": list(QRELS)[:10], "kind": ["a", "b"] * 5}
+    fusion = fuse(RUNS, QRELS, method="equal", n_folds=2, by="kind", queries=table)
+    share = f"{fusion.facts.judged_at_top:.0%} are judged"
+    assert any(note.endswith(share) for note in fusion.notes)
+    assert "note: 10 judged queries have no kind: they are a class of their own" in str(fusion)
+
+
+def test_without_resamples_nothing_is_said_of_what_depends_on_weights():
+    some = {query: QRELS[query] for query in list(QRELS)[:12]}
+    fusion = fuse(RUNS, some, method="pairwise", n_folds=2, n_resamples=0)
+    assert fusion.to_judge[0].why == "not judged"

@@ -28,7 +28,7 @@ METHODS = {
     "grid": "the best weights in steps of 0.1",
     "rrf": "reciprocal ranks, k chosen; no weights",
     "rrf60": "reciprocal ranks, k = 60; no weights",
-    "equal": "equal weights",
+    "equal": "equal weights; of scores that are not normalised, in units of each leg's spread",
 }
 
 
@@ -104,7 +104,8 @@ def run(arguments: Namespace) -> None:
     known = {field.name: field for field in fields(class_)}
     if arguments.settings:
         says = inspect.cleandoc(class_.__doc__ or "")
-        defaults = ", ".join(f"{field.name}={field.default}" for field in known.values())
+        first = {"normaliser": next(iter(class_.normalisers))}
+        defaults = ", ".join(f"{field.name}={field.default or first.get(field.name, '')}" for field in known.values())
         sys.stdout.write(f"{arguments.to}: {says}\n\nunless set: {defaults}\n")
         return
     engine = engine_named(arguments.to, **each_once(setting_given(text, known) for text in arguments.set))
@@ -170,7 +171,9 @@ def _show(made: Fusion, out: str, written: list[str], outdated: list[str], page:
         print_(f"{out}: for {made.engine.title}; beside it {', '.join(file for file in written if file != out)}")
         for file in (file for file in made.files(out) if file not in written):
             new = f"{file}.new"
-            differs = f", but was written for other legs, weights or depth: {new} goes with these" if new in written else ""
+            differs = (
+                f", but was written for other legs, weights or depth: {new} goes with these" if new in written else ""
+            )
             print_(f"{file}: changed since it was written, and left as it is{differs}")
         for file in outdated:
             print_(f"{file}: of an earlier run's classes, {_what_became_of(file)}")

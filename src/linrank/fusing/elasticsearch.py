@@ -52,7 +52,10 @@ class Elasticsearch(FusionEngine):
             ]
             retriever = {"linear": {"retrievers": retrievers, **window}}
         content = json.dumps({"retriever": retriever, "size": 10}, indent=1, ensure_ascii=False) + "\n"
-        notes = ["rank_window_size is the depth: it is how many hits a leg brings, and how many are fused"]
+        notes = [
+            "rank_window_size is the depth: it is how many hits a leg brings, and how many are fused",
+            "a document that a leg did not bring counts 0 there",
+        ]
         if self.normaliser_name == "minmax":
             notes.append(
                 "where all of a leg's hits have one score, it counts 1; Elasticsearch before 8.18.3, and 9.0.0 to "

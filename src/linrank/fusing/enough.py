@@ -89,7 +89,8 @@ def to_judge(
     made: list[tuple[float, ToJudge]] = []
     if unjudged.n_queries:
         for query, share, documents in _wavering(unjudged, engine, drawn, weights, np.zeros(unjudged.n_rows, bool)):
-            why = f"not judged; {share:.0%} of its first {_TOP} depend on which weights are right"
+            depend = f"; {share:.0%} of its first {_TOP} depend on which weights are right" if drawn else ""
+            why = f"not judged{depend}"
             made.append((1.0 + share, ToJudge(unjudged.query_ids[query], why, documents)))
     for query, share, documents in _wavering(problem.candidates, engine, drawn, weights, problem.is_judged):
         if documents:

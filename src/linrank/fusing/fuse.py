@@ -112,11 +112,12 @@ def fuse(
     documents = JudgedDocuments.of(judgments.labels, judged.query_ids, judged.document_ids)
     problem = FusionProblem.of(target, judged, documents, decides, unjudged)
     _check_known(problem, judgments.labels)
+    _check_relevant(problem)
     _check_brought(problem)
     check_pairs(problem)
     classes = [] if by is None else classes_of(judged.query_ids, class_of, by)
     lost = _left_out(target, legs.legs, brought.legs)
-    notes = (*oddities(problem), *said, *lost, *also, *_of_judgments(judgments))
+    notes = (*oddities(problem), *said, *lost, *also, *_of_judgments(judgments), *_of_classes(classes, by))
     made = _learnt(problem, rest, method, n_folds, n_resamples, random_state, notes)
     if by is None:
         return made
@@ -184,8 +185,8 @@ def _learnt(
     configuration = engine.write(deployed)
     idle = [name for name in candidates.names if name not in (*deployed.legs, *deployed.signals)]
     notes = (
-        UNJUDGED[problem.unjudged],
-        _rules(engine, candidates),
+        f"{UNJUDGED[problem.unjudged]}; of the first ten by what is deployed {facts.judged_at_top:.0%} are judged",
+        *((_rules(engine, candidates),) if isinstance(fuser, WeightedLegs) else ()),
         *((f"{too_many}: the grid, and the search from its best, are left out",) if quick else ()),
         *((f"{', '.join(idle)} weigh nothing and are left out of the configuration",) if idle else ()),
         *said,
@@ -296,6 +297,16 @@ def _check_known(problem: FusionProblem, labels: Mapping[str, Any]) -> None:
         )
 
 
+def _check_relevant(problem: FusionProblem) -> None:
+    """Refuse judgements by which nothing is worth finding: every order would be as good."""
+    highest, least = problem.labels[problem.is_judged].max(), problem.measure.rel
+    if highest <= 0.0 and not (least is not None and least <= highest):
+        raise LinrankError(
+            f"no judged document that the legs bring is relevant: the highest label is {highest:g}, and only labels "
+            "above 0 are. Judge more, or map ratings to numbers from 0 on."
+        )
+
+
 def _check_brought(problem: FusionProblem) -> None:
     """Refuse legs of which nothing can be learnt."""
     for leg in problem.candidates.legs:
@@ -316,6 +327,12 @@ def _of_judgments(judgments: Judgments) -> tuple[str, ...]:
     if judgments.unrated:
         said.append(f"{len(judgments.unrated):,} judgements have no rating and are left out")
     return tuple(said)
+
+
+def _of_classes(classes: Sequence[str], by: str | None) -> tuple[str, ...]:
+    """That queries without a class are one."""
+    n_without = classes.count("")
+    return (f"{n_without:,} judged queries have no {by}: they are a class of their own",) if n_without else ()
 
 
 def _facts(problem: FusionProblem, fuser: Fuser, n_folds: int, seed: int) -> Facts:

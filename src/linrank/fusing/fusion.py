@@ -137,10 +137,10 @@ class Fusion:
         texts = {**configuration.beside, **configuration.classes}
         made = {_place_of(name + ending, text, written.get(ending)): text for ending, text in texts.items()}
         new = [place for place in made if place is not None]
-        # Before the vectors, which say how they were written: if the process is killed between, they are what is wanted.
+        # Before the vectors, which say how they were written: if the process is killed between, nothing is out of date.
         for place in new:
-            with replacing(place, "wb") as file:
-                file.write(made[place].encode())
+            with replacing(place, "wb") as beside:
+                beside.write(made[place].encode())
         content = configuration.content.encode()
         vectors = {
             "format": "linrank-vectors",
@@ -158,7 +158,9 @@ class Fusion:
     def outdated(self, path: str | os.PathLike[str]) -> list[str]:
         """Files of classes of queries that were saved with the path before, and are no part of this fusion."""
         name, kept = os.fspath(path), {*self.configuration.beside, *self.configuration.classes}
-        before = (name + ending for ending in _hashes_beside(name) if _OF_CLASS.fullmatch(ending) and ending not in kept)
+        before = (
+            name + ending for ending in _hashes_beside(name) if _OF_CLASS.fullmatch(ending) and ending not in kept
+        )
         return [file for file in before if Path(file).is_file()]
 
     def files(self, path: str | os.PathLike[str]) -> list[str]:
@@ -168,8 +170,15 @@ class Fusion:
         return [str(vectors_path(name)), *(name + ending for ending in further), name]
 
     def commands(self, path: str | os.PathLike[str]) -> str:
-        """What to type to install the file and to use it."""
-        return self.engine.commands(self.deployed, os.fspath(path))
+        """What to type to install the file and to use it, and what classes of queries have in its place."""
+        name, lines = os.fspath(path), [self.engine.commands(self.deployed, os.fspath(path))]
+        if self.by_class is not None and self.configuration.classes:
+            column = self.by_class.column
+            lines += [
+                f"# where {column} is {each.name or 'not known'}: {name}{ending} in its place, by another name"
+                for each, ending in zip(self.by_class.classes, self.configuration.classes, strict=True)
+            ]
+        return "\n".join(filter(None, lines))
 
     def page(self, path: str | os.PathLike[str]) -> None:
         """Write one HTML page that needs no network: whether it is worth deploying, and why."""
@@ -230,9 +239,9 @@ class Fusion:
     __repr__ = __str__
 
     def _weights_in_words(self) -> str:
-        where = f"for {self.engine.title}, {self.engine.normaliser_name}"
         if not self.weights:
-            return f"fused by {self.fuser.says}, {where}"
+            return f"fused by {self.fuser.says}, for {self.engine.title}"
+        where = f"for {self.engine.title}, {self.engine.normaliser_name}"
         head = ("leg", "weight", "95 % interval", "lost without it", "")
         rows: list[tuple[str, ...]] = [head]
         for weight in self.weights:

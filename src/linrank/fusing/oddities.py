@@ -13,8 +13,8 @@ from linrank.fusing.problem import FusionProblem
 
 
 def oddities(problem: FusionProblem) -> tuple[str, ...]:
-    """Legs that are alike, tell nothing apart, are upside down or shallower than the depth; a sentence each."""
-    return (*_shallow(problem), *_alike(problem), *_odd_scores(problem))
+    """Legs that are alike, unjudged, tell nothing apart, are upside down or lack hits; a sentence each."""
+    return (*_shallow(problem), *_absent(problem), *_unjudged(problem), *_alike(problem), *_odd_scores(problem))
 
 
 def _shallow(problem: FusionProblem) -> Iterator[str]:
@@ -26,6 +26,31 @@ def _shallow(problem: FusionProblem) -> Iterator[str]:
             f"no leg brings more than {most:,} hits of a query, and the depth is {depth:,}: give deeper runs, or depth "
             f"{most:,}, unless there are no more"
         )
+
+
+def _absent(problem: FusionProblem) -> Iterator[str]:
+    """Legs that bring nothing for some queries, as a run that was cut short does."""
+    for leg in problem.candidates.legs:
+        absent = np.flatnonzero(np.diff(leg.starts) == 0)
+        if len(absent):
+            query = problem.candidates.query_ids[int(absent[0])]
+            yield (
+                f"leg {leg.name} brings nothing for {len(absent):,} of {problem.n_queries:,} judged queries, such as "
+                f"{query!r}: if it would, give its whole run"
+            )
+
+
+def _unjudged(problem: FusionProblem) -> Iterator[str]:
+    """Legs none of whose documents is judged, as where one writes ids otherwise."""
+    candidates = problem.candidates
+    judged = candidates.documents[problem.is_judged]
+    for place, leg in enumerate(candidates.legs):
+        if len(leg.documents) and not (problem.is_judged & ~np.isneginf(_alone(problem, place))).any():
+            theirs, ours = (candidates.document_ids[int(each)] for each in (leg.documents[0], judged[0]))
+            yield (
+                f"no document that leg {leg.name} brings is judged, such as {theirs!r}; judged are such as {ours!r}: "
+                "if it writes ids otherwise, nothing of what is said of it is so"
+            )
 
 
 def _alike(problem: FusionProblem) -> Iterator[str]:

@@ -98,7 +98,8 @@ class OpenSearch(FusionEngine):
             {QUERY: _json(query)},
             (
                 f"the queries of the hybrid query stand in this order: {', '.join(deployed.legs)}",
-                _SHARDS,
+                "a document that a leg did not bring counts 0 there",
+                *(() if isinstance(deployed.fuser, ReciprocalRanks) else (_SHARDS,)),
             ),
         )
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from linrank.fusing.enough import queries_needed, smallest_gain
 from linrank.fusing.evaluation import Standing
 
+_RANKS = ("rrf", "rrf60")
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -31,7 +33,9 @@ def verdict(
 ) -> Verdict:
     """The chosen method against the best of those that learn no weights; `written` are those that can be deployed."""
     ours = next(standing for standing in standings if standing.method == chosen)
-    rivals = [standing for standing in standings if standing.method in simple and standing.method != chosen]
+    # Reciprocal ranks with another k are no rival of theirs: folds that choose k choose against what they hold out.
+    same = _RANKS if chosen in _RANKS else (chosen,)
+    rivals = [standing for standing in standings if standing.method in simple and standing.method not in same]
     if not rivals:
         return Verdict(None, "There is nothing to hold it against.", (), "")
     rival = max(rivals, key=lambda standing: standing.mean)

@@ -57,6 +57,7 @@ class Vespa(FusionEngine):
             target.write(ranking),
             {},
             (
+                f"rank features, of Vespa or functions of yours, are called {', '.join(deployed.legs)} there",
                 _COMPUTED,
                 *target.notes(ranking),
             ),

@@ -104,6 +104,8 @@ def read_judgments(judgments: Any, columns: Sequence[str] | None = None) -> Judg
         return made.add_all(_of_json(path, parse_json(path, text), columns))
     if columns is None and _is_qrels(text):
         return made.add_all(_of_mapping(read_qrels(path)))
+    if columns is None and _is_run(text):
+        raise DataFormatError(path, None, "is a TREC run, and judges nothing. Give the judgements in its place.")
     return made.add_all(_of_csv(path, text, columns))
 
 
@@ -190,6 +192,11 @@ def _places(names: Sequence[Any], columns: Sequence[str] | None, refuse: Any) ->
 def _is_qrels(text: str) -> bool:
     fields = next((line.split() for line in text.splitlines() if line.strip()), [])
     return len(fields) == 4 and finite_from_text(fields[3]) is not None
+
+
+def _is_run(text: str) -> bool:
+    fields = next((line.split() for line in text.splitlines() if line.strip()), [])
+    return len(fields) == 6 and None not in map(finite_from_text, fields[3:5])
 
 
 def _is_nothing(held: Any) -> bool:
