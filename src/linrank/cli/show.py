@@ -97,9 +97,16 @@ def largest_weights(model: LinearModel) -> str:
     import numpy as np
 
     n_used = int(np.count_nonzero(model.weights))
-    named = ", ".join(f"{row['feature']} {row['weight']:+.4g}" for row in _by_importance(model, min(n_used, _LARGEST)))
+    sign = _sign_of(model)
+    largest = _by_importance(model, min(n_used, _LARGEST))
+    named = ", ".join(f"{row['feature']} {row['weight']:{sign}.4g}" for row in largest)
     more = f" and {n_used - _LARGEST} more" if n_used > _LARGEST else ""
     return f"{named}{more}"
+
+
+def _sign_of(model: LinearModel) -> str:
+    """How a weight's sign is written: that of a learnt curve is its size, and no direction."""
+    return "" if model.scaling is not None and model.scaling.kind == "additive" else "+"
 
 
 def _by_importance(model: LinearModel, most: int | None = None) -> list[dict[str, Any]]:
@@ -130,7 +137,7 @@ def _weights_table(model: LinearModel, rows: list[dict[str, Any]]) -> Any:
         shown = table(None, "feature", "weight", "f(x)", "from", "to")
         for row in rows:
             curve = row["curve"]
-            shown.add_row(row["feature"], f"{row['weight']:+.6g}", *curve_in_words(curve))
+            shown.add_row(row["feature"], f"{row['weight']:{_sign_of(model)}.6g}", *curve_in_words(curve))
         return shown
     shown = table(None, "feature", "scaled weight", "raw weight")
     for row in rows:
