@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from linrank import LinrankError, RankingDataset, make_ranking
+from linrank import FacRankSVM, LinearSVRRanker, LinrankError, RankingDataset, RankSVM, RegRankSVM, make_ranking
 from linrank.estimators.catalogue import METHODS
 
 DATA, _ = make_ranking(12, 10, 5, random_state=3)
@@ -124,3 +124,11 @@ def test_a_penalty_that_depends_on_units_says_so(name):
         warnings.simplefilter("always")
         method.load()(**settings).fit(NAMED)
     assert not [str(one.message) for one in said if "units" in str(one.message)]
+
+
+@pytest.mark.parametrize(
+    "ranker", [RankSVM(C=1e101), RegRankSVM(C=1e300), FacRankSVM(C=1e200), LinearSVRRanker(C=1e150)], ids=repr
+)
+def test_a_C_with_which_nothing_can_be_computed_is_refused(ranker):
+    with pytest.raises(LinrankError, match=r"C=1e\+\d+; use at most 1e\+100: beyond, numbers leave float64"):
+        ranker.fit(make_ranking(5, 5, 2)[0])

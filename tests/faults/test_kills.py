@@ -33,7 +33,7 @@ kills.in_new_folder()
 for name in sys.argv[3:]:
     trial = kills.Trial(name)
     for owner, function, after in ((os, "fsync", False), (Path, "replace", False), (Path, "replace", True)):
-        for call in (1, 2, 3):
+        for call in (1, 2, 3, 4):
             for with_old in (True, False):
                 found = trial.kill(lambda: at(owner, function, call, after), with_old=with_old)
                 print(name, function, call, after, found)

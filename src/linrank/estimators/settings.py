@@ -37,6 +37,17 @@ def check_positive(name: str, value: float, remedy: str) -> None:
         raise LinrankError(f"{name}={value}; use a positive number{_joined(remedy)}")
 
 
+# The certificate of a gradient has its square, and squares of larger numbers leave float64.
+_LARGEST_STRENGTH = 1e100
+
+
+def check_strength(C: float, remedy: str) -> None:
+    """Refuse a C that is not a positive number, or so large that nothing can be computed with it."""
+    check_positive("C", C, remedy)
+    if float(C) > _LARGEST_STRENGTH:
+        raise LinrankError(f"C={C:g}; use at most {_LARGEST_STRENGTH:g}: beyond, numbers leave float64.")
+
+
 def check_not_negative(name: str, value: float, remedy: str) -> None:
     """Refuse a setting that is neither 0 nor a positive number."""
     if not (np.isfinite(value) and value >= 0):
