@@ -208,7 +208,7 @@ class LinearModel:
             row = int(np.flatnonzero(np.isnan(scores))[0])
             bad = np.flatnonzero(~np.isfinite(values[row]))
             if len(bad) == 0:
-                raise LinrankError(f"the score of row {row} leaves float64. Look for features too large to be true.")
+                raise _beyond(row)
             raise LinrankError(
                 f"feature {self.feature_names[needed[bad[0]]]!r} is {values[row, bad[0]]} in row {row}, and has a "
                 "weight. Fill it in as for training."
@@ -289,9 +289,12 @@ def _whole(scores: Vector, of_products: Vector) -> Vector:
     with np.errstate(over="ignore", invalid="ignore"):
         whole: Vector = scores + of_products
     if np.isnan(whole).any():
-        row = int(np.flatnonzero(np.isnan(whole))[0])
-        raise LinrankError(f"the score of row {row} leaves float64. Look for features too large to be true.")
+        raise _beyond(int(np.flatnonzero(np.isnan(whole))[0]))
     return whole
+
+
+def _beyond(row: int) -> LinrankError:
+    return LinrankError(f"the score of row {row} leaves float64. Look for features too large to be true.")
 
 
 def _scores(X: Any, weights: Vector) -> Vector:
