@@ -181,7 +181,7 @@ DAMAGE = {
     "NaN": lambda document: json.dumps(document).replace(str(document["weights"][0]), "NaN"),
     "infinity": lambda document: json.dumps(document).replace(str(document["weights"][0]), "1e999"),
     "too deep": lambda document: "[" * 100_000,
-    "too deep within": lambda document: json.dumps(document)[:-1] + ', "more": ' + "[" * 990 + "]" * 990 + "}",
+    "too deep within": lambda document: json.dumps(document)[:-1] + ', "more": ' + "[" * 10**5 + "]" * 10**5 + "}",
     "too deep for its checksum": damaged(lambda d: d.update(training={"x": "@"}), '"@"', "[" * 900 + "]" * 900),
     "a key twice": lambda document: json.dumps(document)[:-1] + ', "weights": [1, 2]}',
 }
