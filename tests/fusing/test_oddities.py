@@ -126,10 +126,9 @@ def test_a_leg_that_alone_brings_what_is_relevant_can_be_measured_without():
     assert made.weight_of["a"] > made.weight_of["b"]
 
 
-@pytest.mark.parametrize(("method", "other"), [("rrf", "rrf60"), ("rrf60", "rrf")])
-def test_reciprocal_ranks_are_not_held_against_those_of_another_k(method, other):
+@pytest.mark.parametrize("method", ["rrf", "rrf60"])
+def test_reciprocal_ranks_are_not_held_against_those_of_another_k(method):
     fusion = fuse(RUNS, QRELS, method=method, n_folds=2)
-    assert fusion.standing(other) in fusion.standings
     assert fusion.verdict.rival not in ("", "rrf", "rrf60")
     # Nothing is normalised there.
     assert "min_max" not in str(fusion)
