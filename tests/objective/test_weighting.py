@@ -16,7 +16,9 @@ from linrank.objective.penalties import L2
 from linrank.objective.placement import PlacedData
 from linrank.objective.sorted_pairs import PairSums
 from linrank.objective.weighting import EqualQueries, NDCGDocuments
+from linrank.solvers.curvature import Curvature
 from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.sampled_hessian import SampledHessian
 from linrank.solvers.smoothed_newton import SmoothedNewton
 from linrank.solvers.weighted_rounds import WeightedRounds
 
@@ -101,6 +103,27 @@ def test_each_round_is_solved_exactly(settings):
     np.testing.assert_allclose(ndcg.coef_, solved[-1], atol=1e-5)
     assert n_rounds(ndcg) > 1
     assert np.abs(ndcg.coef_ - queries.coef_).max() > 1e-3
+
+
+def test_rounds_begin_with_the_hessian_of_the_last_and_end_where_they_would_by_their_own(monkeypatch):
+    # So many features that it is not formed at every point.
+    data, _ = make_ranking(60, (3, 30), 40, noise=2.0, random_state=1)
+    formed, hessian_at = [], SampledHessian.at
+    monkeypatch.setattr(SampledHessian, "at", lambda *given: formed.append(given) or hessian_at(*given))
+    ranker = RankSVM(weighting="ndcg", tol=1e-10).fit(data)
+    with_last, rounds = len(formed), n_rounds(ranker)
+    monkeypatch.setattr(Curvature, "begin", _begun_anew)
+    formed.clear()
+    anew = RankSVM(weighting="ndcg", tol=1e-10).fit(data)
+    assert rounds == 3
+    assert with_last <= len(formed) - (rounds - 1)
+    np.testing.assert_allclose(ranker.coef_, anew.coef_, atol=1e-5)
+    assert ranker.solution_.value == pytest.approx(anew.solution_.value, rel=1e-9)
+
+
+def _begun_anew(curvature, point, sample):
+    curvature._sample = sample
+    curvature.renew(point)
 
 
 def n_rounds(ranker):

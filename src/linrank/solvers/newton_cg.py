@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.placement import PlacedData
 from linrank.objective.samples import Sample
-from linrank.solvers.conjugate_gradient import Doubt, NewtonStep, Preconditioner, newton_step
+from linrank.solvers.conjugate_gradient import Doubt, NewtonStep, newton_step
+from linrank.solvers.curvature import FREE_MULTIPLICATIONS, Curvature
 from linrank.solvers.dual_of_part import PartOfDual
 from linrank.solvers.line_search import advance
 from linrank.solvers.rising_strength import Solved, rising_strengths, start_for
-from linrank.solvers.sampled_hessian import SampledHessian
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
 
@@ -23,10 +23,6 @@ from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penal
 MOST_FEATURES_IN_A_MATRIX = 2000
 # The Hessian of a sample may cost as many multiplications as this many passes over the data, or as nothing to speak of.
 _MOST_PASSES_FOR_A_MATRIX = 10
-_FREE_MULTIPLICATIONS = 2e8
-# A Hessian costs about as much as an eighth of its features in products: of so few, no more than the products that one
-# of another point wants.
-_FEW_FEATURES = 24
 # It serves from point to point, as long as conjugate gradients take no more products to gain each further digit.
 _PRODUCTS_A_DIGIT = 4
 # The part of the data from which a better certificate comes: its share, or so many documents a feature; how exactly
@@ -64,13 +60,17 @@ class NewtonCG(Solver):
     max_products: int = 250
     makes_sure: bool = True
     """Whether the end is made sure of, and a nearer certificate looked for; False for who goes on from there."""
+    curvature: Curvature | None = field(default=None, repr=False, compare=False)
+    """That of the last of several problems that differ little: a run begins with it, and leaves its own in it."""
 
     def refuses(self, objective: RankingObjective) -> str | None:
         return wants_smooth_loss(objective) or wants_smooth_penalty(objective) or wants_strength(objective)
 
     def _run(self, objective: RankingObjective, start: Vector | None, journal: Journal) -> Solution:
-        doubt = Doubt()
-        solution, last = self.continue_from(self._first_point(objective, start, journal, doubt), journal, doubt=doubt)
+        known = self.curvature or Curvature()
+        point = self._first_point(objective, start, journal, known.of_rests)
+        known.begin(point, self.sample_for(objective.data))
+        solution, last = self.continue_from(point, journal, known)
         return self.certified_at(last, solution, journal) if self.makes_sure else solution
 
     def certified_at(self, last: EvaluatedPoint, solution: Solution, journal: Journal) -> Solution:
@@ -101,28 +101,29 @@ class NewtonCG(Solver):
         return begun(objective.C)
 
     def continue_from(
-        self, point: EvaluatedPoint, journal: Journal, known: _Known | None = None, doubt: Doubt | None = None
+        self, point: EvaluatedPoint, journal: Journal, known: Curvature | None = None, doubt: Doubt | None = None
     ) -> tuple[Solution, EvaluatedPoint]:
         """Minimise from a point that is evaluated already; also return the last point."""
-        known = known or _Known.at(point, self.sample_for(point.objective.data), doubt)
+        known = known or Curvature.at(point, self.sample_for(point.objective.data), doubt)
         most_products = _PRODUCTS_A_DIGIT * -np.log10(self.forcing)
         trust, step = np.inf, 1.0
         # A certificate wants the gradient itself short: nothing is gained by steps that are less exact.
-        loosens = known.sample is None and not self.certified
+        loosens = not known.is_sampled and not self.certified
         left, forcing = None, _LOOSE_FORCING if loosens else self.forcing
-        # Whether the Hessian is this point's own, and whether the last step was one more by that of a point at the end.
-        is_own, is_refined = True, False
+        # Whether the last step was one more by the Hessian of a point at the end.
+        is_refined = False
         for _ in range(self.max_iterations):
             newton = self._newton_step(point, known, journal, trust, forcing, left)
             stop = journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
             if self._gap(point, newton) <= self.tolerance * point.value:
-                if self.makes_sure and known.is_exact and not (is_own or is_refined) and not stop:
+                if self.makes_sure and known.is_exact and not (known.is_of(point) or is_refined) and not stop:
                     # What another point's makes of this one is only about right.
-                    known, trust, is_own = _Known.at(point, known.sample, known.doubt), np.inf, True
+                    known.renew(point)
+                    trust = np.inf
                     newton = self._newton_step(point, known, journal)
                     nearer, nearer_step = advance(point, newton.direction)
                     if nearer_step > 0.0:
-                        point, step, is_own, is_refined = nearer, nearer_step, False, True
+                        point, step, is_refined = nearer, nearer_step, True
                         continue
                 farther = self._second_opinion(point, newton)
                 if farther is not None:
@@ -140,9 +141,10 @@ class NewtonCG(Solver):
                 # Were no pairs to come in or go out, the rest of the step would be the next one.
                 left = (1.0 - step) * newton.direction if step < 1.0 else None
                 forcing = self._forcing_after(norm, point)
-            trust, is_own, is_refined = newton.trust, False, False
+            trust, is_refined = newton.trust, False
             if known.is_cheap or newton.products > most_products:
-                known, trust, is_own = _Known.at(point, known.sample, known.doubt), np.inf, True
+                known.renew(point)
+                trust = np.inf
         newton = self._newton_step(point, known, journal)
         journal.note_smooth(point, gap=newton.decrement, inner=newton.products, step=step)
         return journal.solution(f"out of iterations (max_iter={self.max_iterations})"), point
@@ -174,7 +176,7 @@ class NewtonCG(Solver):
             self, tolerance=enough / point.value, certified=True, forcing=_FORCING_OF_A_PART,
             max_iterations=_STEPS_OF_A_PART,
         )  # fmt: skip
-        return gap(part, exact.continue_from(start, journal.part(), _Known.at(start, sample.alone()))[1])
+        return gap(part, exact.continue_from(start, journal.part(), Curvature.at(start, sample.alone()))[1])
 
     def _forcing_after(self, before: float, point: EvaluatedPoint) -> float:
         """How exactly the next step is worth solving for: as exactly as this one was right about its gradient.
@@ -207,7 +209,7 @@ class NewtonCG(Solver):
         return (line.point_at(best_step), best_step) if gained > 2.0 * self.tolerance * point.value else None
 
     def _newton_step(
-        self, point: EvaluatedPoint, known: _Known, journal: Journal, trust: float = np.inf,
+        self, point: EvaluatedPoint, known: Curvature, journal: Journal, trust: float = np.inf,
         forcing: float | None = None, left: Vector | None = None,
     ) -> NewtonStep:  # fmt: skip
         return newton_step(
@@ -230,11 +232,11 @@ class NewtonCG(Solver):
     def documents_for_a_matrix(self, data: PlacedData) -> int | None:
         """Of how many documents the Hessian is worth forming as a matrix, if of any."""
         n, documents = data.n_features, data.n_documents
-        affordable = max(_FREE_MULTIPLICATIONS, _MOST_PASSES_FOR_A_MATRIX * documents * n) / (n * n)
+        affordable = max(FREE_MULTIPLICATIONS, _MOST_PASSES_FOR_A_MATRIX * documents * n) / (n * n)
         # Fewer documents than a few times the features say little about the Hessian.
         if n > MOST_FEATURES_IN_A_MATRIX or affordable < min(4 * n, documents):
             return None
-        wanted = max(self.sample_share * documents, 10 * n, _FREE_MULTIPLICATIONS / (n * n))
+        wanted = max(self.sample_share * documents, 10 * n, FREE_MULTIPLICATIONS / (n * n))
         return int(min(wanted, affordable))
 
     def start_from_samples(self, objective: RankingObjective, journal: Journal | None = None) -> Vector:
@@ -264,37 +266,3 @@ def part_to_start_from(data: PlacedData) -> PlacedData | None:
     part = data.part(wanted)
     # A few large queries: no smaller sample of whole queries is to be had.
     return part if part.n_documents <= data.n_documents // 2 else None
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What is known of the curvature: the Hessian of a sample, or a diagonal, and what solves with it."""
-
-    sample: Sample | None
-    hessian: SampledHessian | None
-    precondition: Preconditioner
-    doubt: Doubt | None = None
-    """Of a diagonal, which knows nothing of how features go together."""
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether at a point of its own it is the Hessian itself, and costs next to nothing."""
-        if self.sample is None or self.hessian is None or self.sample.scale != 1.0:
-            return False
-        multiplications = self.sample.n_documents * self.hessian.matrix.size
-        return multiplications <= _FREE_MULTIPLICATIONS
-
-    @property
-    def is_cheap(self) -> bool:
-        """Whether it is worth having at every point: a diagonal, and the Hessian itself of few features."""
-        if self.hessian is None:
-            return True
-        return self.is_exact and len(self.hessian.matrix) <= _FEW_FEATURES
-
-    @classmethod
-    def at(cls, point: EvaluatedPoint, sample: Sample | None, doubt: Doubt | None = None) -> _Known:
-        if sample is None:
-            diagonal = point.crude_hessian_diagonal()
-            return cls(None, None, lambda residual, out: np.divide(residual, diagonal, out=out), doubt or Doubt())
-        hessian = SampledHessian.at(point, sample)
-        return cls(sample, hessian, hessian.inverse(point))

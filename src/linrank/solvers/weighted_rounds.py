@@ -12,6 +12,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import RankingObjective
 from linrank.objective.weighting import EqualQueries, Weighting
+from linrank.solvers.curvature import Curvature
 from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.solution import Journal, Solution, Watch
 from linrank.solvers.solver import Solver
@@ -97,6 +98,7 @@ class _Run:
         self._started = time.perf_counter()
         self._lines: list[Any] = []
         self._objectives: list[RankingObjective | None] = []
+        self._curvature = Curvature()
         self.rounds: list[Solution] = []
         self.kept = -1
         """The place of the round whose solution is the run's: the last, unless told."""
@@ -120,8 +122,9 @@ class _Run:
         most = self._solver.max_seconds
         solver: Any = replace(self._solver, max_seconds=max(0.0, most - past))  # type: ignore[type-var]
         if isinstance(solver, NewtonCG):
-            # Of the round that is kept alone the end is made sure of, and a certificate wanted.
-            solver = replace(solver, makes_sure=is_last)
+            # Of the round that is kept alone the end is made sure of, and a certificate wanted. The others begin with
+            # the Hessian of the last, which costs more than the few products more that it takes.
+            solver = replace(solver, makes_sure=is_last, curvature=None if is_last else self._curvature)
         solution: Solution = solver.minimize(objective, start, watch=note)
         late = time.perf_counter() - self._started > most
         if late and not solution.interrupted:
