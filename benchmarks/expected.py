@@ -3,10 +3,10 @@
 python benchmarks/expected.py                60 queries to learn from, 1,500 to see what it is worth, drawn by 40 seeds
 python benchmarks/expected.py --seeds 12     fewer
 
-*Best mean* is that of the recipe with the largest, which flatters, as it is the largest of many. `expected_` takes each fold's
-recipe by the other folds, whose models were trained on this one. *Nested* trains and chooses anew for each fold without
-it, which takes six times as long; what it says of a fold cannot have seen it. All three are of models that were trained
-on four fifths of the queries, so that they would be below the truth a little if nothing flattered.
+*Best mean* is that of the recipe with the largest, which flatters, as it is the largest of many. `expected_` takes each
+fold's recipe by the other folds, whose models were trained on this one. *Nested* trains and chooses anew for each fold
+without it, which takes six times as long; what it says of a fold cannot have seen it. All three are of models that were
+trained on four fifths of the queries, so that they would be below the truth a little if nothing flattered.
 """
 
 from __future__ import annotations
