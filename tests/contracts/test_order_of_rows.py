@@ -12,7 +12,7 @@ from scipy import sparse
 from linrank import RankingDataset, RankSVM, RankSVMCV, make_ranking
 from linrank.estimators.catalogue import METHODS
 from linrank.measures import NDCG
-from linrank.solvers import newton_cg
+from linrank.solvers import curvature
 
 # They take queries one after the other, or draw pairs or rows by their place: see their documentation.
 IN_ORDER = {"minbatsrank", "minbatsrank-nonfea", "sampled-sgd", "random-forest", "lightgbm", "xgboost"}
@@ -43,7 +43,7 @@ def others(data, seed):
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
     """As with much data: Hessians are those of a small share of the queries."""
-    monkeypatch.setattr(newton_cg, "_FREE_MULTIPLICATIONS", 0.0)
+    monkeypatch.setattr(curvature, "FREE_MULTIPLICATIONS", 0.0)
 
 
 def scores_of(ranker, data):
