@@ -37,6 +37,7 @@ STAGES = [
     "solvers",
     "online",
     "boosting",
+    "linear_scores",
     "model",
     "duals",
     "analysis",

@@ -146,7 +146,7 @@ def explain(model: Any, x_i: Any, x_j: Any, *, feature_names: Sequence[str] | No
         raise LinrankError(
             f"there are {len(names)} feature names, but {linear.n_features} features. Pass one name a feature."
         )
-    can_fold = folds(linear.scaling)
+    can_fold = folds(linear.scaling, linear.weights)
     weights = linear.raw_weights() if can_fold else linear.weights
     needed = linear.used
     above, below = _row(x_i, names, needed, "x_i"), _row(x_j, names, needed, "x_j")

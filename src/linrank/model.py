@@ -15,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrank._version import __version__
-from linrank.arrays import Offsets, Vector, dense_scores
+from linrank.arrays import Offsets, Vector
 from linrank.cached import cached_property
-from linrank.dataset.applied_scaling import ColumnScaling, Scaling, folded, folds
+from linrank.dataset.applied_scaling import Scaling, folded, folds
 from linrank.dataset.feature_products import FeatureProducts
 from linrank.dataset.feature_shapes import FeatureShapes
 from linrank.dataset.missing_rule import MissingRule, check_missing_rule
 from linrank.dataset.queries import Queries
 from linrank.dataset.scaling_record import numbers_of, scaling_of_record, scaling_record
 from linrank.errors import DataFormatError, LinrankError
+from linrank.linear_scores import LinearScores
 from linrank.loaded import is_a, is_sparse
 from linrank.maps import refuse_cut_maps
 from linrank.named_weights import NamedWeights
@@ -102,12 +103,13 @@ class LinearModel:
         return len(self.weights)
 
     @cached_property
+    def _scores(self) -> LinearScores:
+        return LinearScores(self.weights, self.scaling, self.products, self.feature_names)
+
+    @property
     def used(self) -> NDArray[np.bool_]:
         """Which features a score depends on: those with a weight, and those that are in a product."""
-        used: NDArray[np.bool_] = self.weights != 0
-        if self.products is not None:
-            used[self.products.columns] = True
-        return used
+        return self._scores.used
 
     def predict(self, X: Any, queries: Queries | None = None, *, qid: Any = None, executor: Any = None) -> Vector:
         """Scores, in the order of the rows; higher is better.
@@ -128,8 +130,7 @@ class LinearModel:
             from linrank.reading.scan import scan
 
             X = scan(X) if isinstance(X, str | os.PathLike) else X
-            by_query = self.scaling is not None and self.scaling.kind == "query"
-            return scores_by_chunks(self, X, executor, by_query=by_query)
+            return scores_by_chunks(self, X, executor, by_query=self._scores.by_query)
         X, queries = self._rows(X, queries)
         refuse_cut_maps(X)
         if X.ndim != 2:
@@ -142,19 +143,9 @@ class LinearModel:
                 f"the model has {self.n_features} features, but the data has shape {X.shape}. "
                 "Use data with the same columns; for svmlight text, pass n_features."
             )
-        rows, folded = X, None
-        if isinstance(self.scaling, ColumnScaling) and not is_sparse(X):
-            # A third of the time: the features are read once, and never written.
-            folded = self.scaling.folded_exactly(self.weights)
-        if self.scaling is not None and folded is None:
-            X = self.scaling.apply(X, Queries.from_ids(qid) if qid is not None else queries)
-        weights, constant = folded or (self.weights, 0.0)
-        scores = _scores(X, weights)
-        if np.isnan(scores).any():
-            scores = self._scores_of_needed(X, weights)
-        if self.products is not None:
-            scores = _whole(scores, self.products.scores(rows))
-        return scores - constant if constant else scores
+        if qid is not None and self._scores.by_query:
+            queries = Queries.from_ids(qid)
+        return self._scores.of(X, queries)
 
     def rank(self, X: Any, queries: Queries | None = None, *, qid: Any = None) -> Offsets:
         """The rows in the order of their scores, the best first; equal scores keep the order of the rows.
@@ -199,22 +190,6 @@ class LinearModel:
             X = np.asarray(columns_by_name(X, self.feature_names, needed))
         return X, queries
 
-    def _scores_of_needed(self, X: Any, weights: Vector) -> Vector:
-        """The scores where something is missing, which only matters in a feature that is used."""
-        needed = np.flatnonzero(self.used)
-        values = X[:, needed].toarray() if is_sparse(X) else np.asarray(X[:, needed], dtype=np.float64)
-        scores = dense_scores(values, weights[needed])
-        if np.isnan(scores).any():
-            row = int(np.flatnonzero(np.isnan(scores))[0])
-            bad = np.flatnonzero(~np.isfinite(values[row]))
-            if len(bad) == 0:
-                raise _beyond(row)
-            raise LinrankError(
-                f"feature {self.feature_names[needed[bad[0]]]!r} is {values[row, bad[0]]} in row {row}, and has a "
-                "weight. Fill it in as for training."
-            )
-        return scores
-
     def raw_weights(self) -> Vector:
         """The weights that rank unscaled features as the model ranks scaled ones; refused where there are none."""
         return folded(self.weights, self.scaling)
@@ -225,7 +200,7 @@ class LinearModel:
         Where there are no such weights, those on features as the model sees them: scaled within each query, or through
         the curves or the signed logarithms of `scaling`. Products have no part in them.
         """
-        weights = self.raw_weights() if folds(self.scaling) else self.weights
+        weights = self.raw_weights() if folds(self.scaling, self.weights) else self.weights
         return NamedWeights(self.feature_names, weights)
 
     def __repr__(self) -> str:
@@ -282,27 +257,6 @@ class LinearModel:
 def load(path: str | os.PathLike[str]) -> LinearModel:
     """Read a model that linrank wrote: `LinearModel.load`."""
     return LinearModel.load(path)
-
-
-def _whole(scores: Vector, of_products: Vector) -> Vector:
-    """The scores with what products add to them."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole: Vector = scores + of_products
-    if np.isnan(whole).any():
-        raise _beyond(int(np.flatnonzero(np.isnan(whole))[0]))
-    return whole
-
-
-def _beyond(row: int) -> LinrankError:
-    return LinrankError(f"the score of row {row} leaves float64. Look for features too large to be true.")
-
-
-def _scores(X: Any, weights: Vector) -> Vector:
-    if not is_sparse(X):
-        return dense_scores(X, weights)
-    from linrank.dataset.features import scores_of
-
-    return scores_of(X, weights)
 
 
 def _one_after_another(orders: list[Offsets]) -> Offsets:

@@ -113,14 +113,14 @@ class _Query:
         if model.scaling is not None and by_query:
             # What the weights are on; here the whole query is there to scale its features by.
             features = model.scaling.apply(features, part.queries)
-        curved = None
-        if model.scaling is not None and not by_query and not folds(model.scaling):
+        curved, can_fold = None, folds(model.scaling, model.weights)
+        if model.scaling is not None and not by_query and not can_fold:
             curved = model.scaling.apply(features)
         products = None
         if model.products is not None:
             named = model.products.names(model.feature_names)
             products = named, model.products.weights, model.products.values(features)
-        weights, names = model.raw_weights() if folds(model.scaling) else model.weights, model.feature_names
+        weights, names = model.raw_weights() if can_fold else model.weights, model.feature_names
         columns: Any = range(len(names))
         if sparse.issparse(features):
             # Of a million columns a query has few, and the others contribute nothing.

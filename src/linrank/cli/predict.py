@@ -10,6 +10,7 @@ from linrank.cli.data_arguments import add_data_options
 from linrank.cli.inputs import place_to_read
 from linrank.cli.outputs import RUN, SCORES, STANDARD, check_files, place_of
 from linrank.cli.scoring import open_to_score, read_to_score
+from linrank.errors import naming
 
 
 def parser() -> ArgumentParser:
@@ -45,7 +46,8 @@ def run(arguments: Namespace) -> None:
     model = LinearModel.load(place_to_read(arguments.model))
     if arguments.dask is None:
         dataset = read_to_score(arguments.data, arguments, model, by_query=arguments.trec)
-        scores = model.predict(dataset.features, dataset.queries)
+        with naming(arguments.data):
+            scores = model.predict(dataset.features, dataset.queries)
     else:
         dataset = open_to_score(arguments.data, arguments, model)
         with executor_at(arguments.dask) as executor:

@@ -116,7 +116,7 @@ def _by_importance(model: LinearModel, most: int | None = None) -> list[dict[str
     from linrank.dataset.applied_scaling import folds
 
     order = np.argsort(-np.abs(model.weights), kind="stable")[:most]
-    raw: list[Any] = model.raw_weights()[order].tolist() if folds(model.scaling) else [None] * len(order)
+    raw: list[Any] = model.raw_weights()[order].tolist() if folds(model.scaling, model.weights) else [None] * len(order)
     rows: list[dict[str, Any]] = [
         {"feature": model.feature_names[j], "weight": weight, "raw_weight": raw_weight}
         for j, weight, raw_weight in zip(order.tolist(), model.weights[order].tolist(), raw, strict=True)

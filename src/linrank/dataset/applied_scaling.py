@@ -54,27 +54,50 @@ class ColumnScaling:
 
     def apply(self, X: Any, queries: Queries | None = None) -> Any:  # noqa: ARG002 - one signature for every scaling
         self._check_width(int(X.shape[1]))
-        if is_sparse(X):
-            from linrank.dataset.features import SparseFeatures, as_features
+        # What is too far to be scaled becomes infinite, or none; whoever uses it looks for that, as for missing values.
+        with np.errstate(all="ignore"):
+            if is_sparse(X):
+                from linrank.dataset.features import SparseFeatures, as_features
 
-            features = as_features(X)
-            assert isinstance(features, SparseFeatures)
-            values = self.scale.astype(features.values.dtype)[features.columns]
-            np.divide(features.values, values, out=values)
-            return replace(features, values=values).to_csr()
-        values = float_rows(X)
-        # Straight into the result's own type: no float64 copy of float32 features.
-        scaled = np.subtract(values, self.shift, out=np.empty_like(values), casting="same_kind")
-        return np.divide(scaled, self.scale, out=scaled, casting="same_kind")
+                features = as_features(X)
+                assert isinstance(features, SparseFeatures)
+                scale = self.scale.astype(features.values.dtype)
+                if not (np.isfinite(scale) & (scale > 0)).all():
+                    # Float32 does not have the scale: float64 has what becomes of the features.
+                    scale = self.scale
+                values = scale[features.columns]
+                np.divide(features.values, values, out=values)
+                return replace(features, values=values).to_csr()
+            values = float_rows(X)
+            # Straight into the result's own type: no float64 copy of float32 features.
+            scaled = np.subtract(values, self.shift, out=np.empty_like(values), casting="same_kind")
+            return np.divide(scaled, self.scale, out=scaled, casting="same_kind")
 
     def fold(self, weights: Vector) -> Vector:
         # w . (x - shift) / scale = (w / scale) . x - constant, and a constant changes no order.
+        return self._within_float64(weights, self.divided(weights))
+
+    def divided(self, weights: Vector) -> Vector:
+        """Weights / scale, infinite where that leaves float64."""
         self._check_width(len(weights))
-        return weights / self.scale
+        with np.errstate(over="ignore"):
+            divided: Vector = weights / self.scale
+        return divided
 
     def unfold(self, weights: Vector) -> Vector:
         self._check_width(len(weights))
-        return weights * self.scale
+        with np.errstate(over="ignore"):
+            return self._within_float64(weights, weights * self.scale)
+
+    def _within_float64(self, given: Vector, made: Vector) -> Vector:
+        beyond = np.flatnonzero(np.isfinite(given) & ~np.isfinite(made))
+        if len(beyond):
+            column = int(beyond[0])
+            raise LinrankError(
+                f"feature {column + 1} has the weight {given[column]:g} and the scale {self.scale[column]:g}, which "
+                "together leave float64. Give the feature in other units, and train again."
+            )
+        return made
 
     def folded_exactly(self, weights: Vector) -> tuple[Vector, float] | None:
         """Raw weights v and a constant c with w . (x - shift) / scale = v . x - c; None where that would cost digits.
@@ -83,10 +106,12 @@ class ColumnScaling:
         """
         if not self._is_near_zero:
             return None
-        with np.errstate(over="ignore"):
-            raw = self.fold(weights)
+        raw = self.divided(weights)
+        if (np.abs(raw[weights != 0]) < np.finfo(np.float64).tiny).any():
+            return None
         # Summed as a document is, so that the average one scores 0; and no number where a weight has become none.
-        constant = float(dense_scores(self.shift[None], raw)[0])
+        with np.errstate(all="ignore"):
+            constant = float(dense_scores(self.shift[None], raw)[0])
         return (raw, constant) if math.isfinite(constant) else None
 
     @cached_property
@@ -129,9 +154,14 @@ class QueryScaling:
         return self.fold(weights)
 
 
-def folds(scaling: Scaling | None) -> bool:
-    """Whether weights on scaled features are weights on raw ones too, but for their units."""
-    return scaling is None or isinstance(scaling, ColumnScaling)
+def folds(scaling: Scaling | None, weights: Vector | None = None) -> bool:
+    """Whether weights on scaled features are weights on raw ones too, but for their units; these, where some are told.
+
+    Those of a scale that is too small have none that float64 can tell.
+    """
+    if isinstance(scaling, ColumnScaling):
+        return weights is None or bool(np.isfinite(scaling.divided(weights)).all())
+    return scaling is None
 
 
 def folded(weights: Vector, scaling: Scaling | None) -> Vector:
@@ -144,9 +174,11 @@ def _scaled_query(values: NDArray[Any]) -> Any:
     least = np.fmin.reduce(values, axis=0, initial=np.inf).astype(np.float64)
     most = np.fmax.reduce(values, axis=0, initial=-np.inf).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        width = most - least
+        # Half of each where the width leaves float64: halves of such numbers are exact.
+        half = np.where(np.isinf(most - least), 0.5, 1.0)
+        width = half * most - half * least
         varies = width > 0
-        scaled = np.subtract(values, least, dtype=np.float64)
+        scaled = half * values - half * least
         scaled /= np.where(varies, width, 1.0)
     scaled[:, ~varies] = 0.0
     return scaled.astype(values.dtype, copy=False)

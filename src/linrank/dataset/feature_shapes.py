@@ -90,7 +90,9 @@ class FeatureShapes:
     def slopes(self) -> Vector:
         """Of the segment that begins at each knot; 0 at the last of a feature."""
         slopes = np.zeros(len(self.knots))
-        rises, runs = np.diff(self.values), np.diff(self.knots)
+        # From one feature to the next it may be any way, and is not looked at.
+        with np.errstate(over="ignore"):
+            rises, runs = np.diff(self.values), np.diff(self.knots)
         np.divide(rises, runs, out=slopes[:-1], where=self._has_next[:-1])
         return slopes
 
@@ -152,8 +154,10 @@ class FeatureShapes:
             return shaped
         for first in range(0, len(rows), _ROWS_AT_A_TIME):
             part = slice(first, first + _ROWS_AT_A_TIME)
-            for feature in range(self.n_features):
-                shaped[part, feature] = self.at(rows[part, feature], feature)
+            # What float32 has no number for becomes infinite, which whoever uses it looks for.
+            with np.errstate(over="ignore"):
+                for feature in range(self.n_features):
+                    shaped[part, feature] = self.at(rows[part, feature], feature)
         return shaped
 
     @cached_property

@@ -29,6 +29,12 @@ def scaled_queries(X: Any, queries: Queries) -> Any:
 
 
 @kernel
+def half_of(least, most):  # type: ignore[no-untyped-def]
+    """0.5 where the width leaves float64, by which both ends are multiplied: halves of such numbers are exact."""
+    return 0.5 if most - least == np.inf else 1.0
+
+
+@kernel
 def _scale_dense_queries(values, starts, least, most):  # type: ignore[no-untyped-def]
     n_features = values.shape[1]
     for query in range(len(starts) - 1):
@@ -41,8 +47,9 @@ def _scale_dense_queries(values, starts, least, most):  # type: ignore[no-untype
                 most[j] = max(most[j], values[i, j])
         for i in range(starts[query], starts[query + 1]):
             for j in range(n_features):
-                width = most[j] - least[j]
-                values[i, j] = (values[i, j] - least[j]) / width if width > 0.0 else 0.0
+                half = half_of(least[j], most[j])
+                width = half * most[j] - half * least[j]
+                values[i, j] = (half * values[i, j] - half * least[j]) / width if width > 0.0 else 0.0
 
 
 @kernel
@@ -66,7 +73,8 @@ def _scale_sparse_queries(values, columns, row_starts, starts, least, most, pres
                 most[column] = max(most[column], 0.0)
         for entry in range(first, last):
             column = columns[entry]
-            width = most[column] - least[column]
-            values[entry] = values[entry] / width if width > 0.0 else 0.0
+            half = half_of(least[column], most[column])
+            width = half * most[column] - half * least[column]
+            values[entry] = half * values[entry] / width if width > 0.0 else 0.0
         for entry in range(first, last):
             present[columns[entry]] = 0.0

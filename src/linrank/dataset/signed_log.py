@@ -38,7 +38,8 @@ class SignedLog:
     def at(self, x: Any, feature: int) -> Vector:
         """f_j of some values."""
         logged = signed_log(np.array(x, dtype=np.float64, ndmin=1), self.unit[feature]).reshape(np.shape(x))
-        scaled: Vector = logged / self.scale[feature]
+        with np.errstate(over="ignore"):
+            scaled: Vector = logged / self.scale[feature]
         return scaled
 
     def apply(
@@ -60,16 +61,19 @@ class SignedLog:
             features = as_features(X)
             assert isinstance(features, SparseFeatures)
             logged = signed_log(features.values.astype(np.float64), self.unit[features.columns])
-            logged /= self.scale[features.columns]
-            return replace(features, values=logged.astype(features.values.dtype)).to_csr()
+            with np.errstate(over="ignore"):
+                logged /= self.scale[features.columns]
+                return replace(features, values=logged.astype(features.values.dtype)).to_csr()
         rows = float_rows(X)
         made = rows if in_place and rows.flags.writeable else np.empty_like(rows)
         step = max(1, _NUMBERS_AT_A_TIME // max(1, self.n_features))
 
         def some(first: int) -> None:
             logged = signed_log(rows[first : first + step].astype(np.float64), self.unit)
-            logged /= self.scale
-            made[first : first + step] = logged
+            # What is too far becomes infinite, which whoever uses it looks for.
+            with np.errstate(over="ignore"):
+                logged /= self.scale
+                made[first : first + step] = logged
 
         for _ in side_by_side(some, range(0, len(rows), step), n_threads):
             pass
@@ -90,7 +94,8 @@ class SignedLog:
 
     def scaled(self, scale: Vector) -> SignedLog:
         """f_j / scale_j."""
-        return replace(self, scale=self.scale * scale)
+        with np.errstate(over="ignore"):
+            return replace(self, scale=self.scale * scale)
 
     def _check_width(self, width: int) -> None:
         if width != self.n_features:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Vector
 from linrank.cached import cached_property
-from linrank.dataset.features import scores_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import one_after_the_other, scaled
 from linrank.dataset.transform_choice import choose_transform
@@ -21,6 +20,7 @@ from linrank.estimators.base import Ranker
 from linrank.estimators.conventions import ConvergenceWarning, check_trained
 from linrank.executors.local import Threads
 from linrank.executors.pieces import through
+from linrank.linear_scores import LinearScores
 from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
 from linrank.solvers.solution import Solution
@@ -61,8 +61,11 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
 
     def _scores_of(self, X: Any) -> Vector:
         rows = self._rows(X)
-        scores = scores_of(rows if self.transform_ is None else self.transform_.apply(rows), self.coef_)
-        return scores if self.products_ is None else scores + self.products_.scores(rows)
+        return self._linear_scores.of(rows, X.queries if isinstance(X, RankingDataset) else None)
+
+    @property
+    def _linear_scores(self) -> LinearScores:
+        return LinearScores(self.coef_, self.transform_, self.products_, self._names)
 
     @property
     def shapes_features(self) -> bool:
@@ -112,10 +115,7 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
     def used_(self) -> NDArray[np.bool_]:
         """Which features scores depend on: those with a weight, and those that are in a product."""
         check_trained(self)
-        used: NDArray[np.bool_] = self.coef_ != 0
-        if self.products_ is not None:
-            used[self.products_.columns] = True
-        return used
+        return self._linear_scores.used
 
     @property
     def weights_(self) -> NamedWeights:

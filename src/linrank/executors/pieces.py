@@ -15,7 +15,7 @@ from linrank.arrays import Vector
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import rows_at
 from linrank.dataset.stored_dataset import StoredDataset
-from linrank.errors import LinrankError
+from linrank.errors import DataFormatError, LinrankError, UnusableNumberError
 from linrank.executors.local import Threads
 from linrank.reading.partitions import PartitionedDataset
 
@@ -50,6 +50,13 @@ class Piece:
         if self.moves is None:
             return self.dataset.as_they_stand(places)
         return self.dataset.chunks(places, to_train=to_train, features=features, moves=self.moves)
+
+    def place_of(self, number: int) -> str:
+        """Where one of its chunks stands, for people."""
+        if isinstance(self.dataset, PartitionedDataset):
+            return f"of {self.dataset.partitions[self.places[number]]}"
+        first = self.dataset.starts[self.places[number][0]]
+        return f"of the rows from {first} on"
 
 
 class Pieces:
@@ -154,7 +161,14 @@ def scores_by_chunks(model: Any, dataset: Any, executor: Any = None, *, by_query
 
 def score_documents(piece: Piece, *, model: Any) -> Vector:
     """The scores of one piece."""
-    return np.concatenate([model.predict(chunk) for chunk in piece.chunks(to_train=False)])
+    scores = []
+    for number, chunk in enumerate(piece.chunks(to_train=False)):
+        try:
+            scores.append(model.predict(chunk))
+        except UnusableNumberError as error:
+            # It counts the rows of the chunk.
+            raise DataFormatError(piece.dataset.source, None, f"{piece.place_of(number)}: {error}") from None
+    return np.concatenate(scores)
 
 
 def to_travel(model: Any) -> Any:

@@ -31,7 +31,7 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
     seen = scaled(data, model.scaling)
     spread = standard_deviations(seen)
     weights = model.weights * spread
-    raw = model.raw_weights() if folds(model.scaling) else None
+    raw = model.raw_weights() if folds(model.scaling, model.weights) else None
     note = ""
     if comparison.recommended != name:
         note = (

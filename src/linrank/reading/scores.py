@@ -13,7 +13,7 @@ from linrank.errors import DataFormatError
 from linrank.files import replacing
 from linrank.strict_json import finite_from_text
 
-# As we write what left the range of float64: it has a place in an order.
+# As other programs write what left the range of float64: it has a place in an order.
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
 
 
