@@ -190,6 +190,17 @@ def test_a_document_has_its_signals_once_and_columns_are_told_apart_by_their_let
     assert both.weight_of["Clicks"] == alone.weight_of["Clicks"] != 0.0
 
 
+@pytest.mark.parametrize("name", ["signals.parquet", "signals.csv"])
+def test_the_index_of_a_frame_is_no_signal(name, tmp_path):
+    runs, qrels = made(n_queries=8)
+    clicks = np.arange(60.0)
+    table = pd.DataFrame({"document": [f"d{number:03d}" for number in range(60)], "clicks": clicks}, index=59 - clicks)
+    {"signals.parquet": table.to_parquet, "signals.csv": table.to_csv}[name](tmp_path / name)
+    in_memory, in_file = (fuse(runs, qrels, "qdrant", signals=held, **QUICK) for held in (table, tmp_path / name))
+    assert in_file.weight_of == in_memory.weight_of
+    assert "clicks" in in_file.weight_of
+
+
 def test_a_query_has_one_class():
     with pytest.raises(LinrankError, match="query 'q1' has two values of 'kind', 'a' and 'b'"):
         read_classes({"query": ["q1", "q1"], "kind": ["a", "b"]}, "kind")

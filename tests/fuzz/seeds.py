@@ -206,8 +206,11 @@ def _arrow_tables() -> list[object]:
         "nothing": pa.nulls(4),
         "coded": pa.array([1.5, 2.5, 1.5, None]).dictionary_encode(),
     }
+    # As pandas notes which column was the index of a frame.
+    note = {b"pandas": b'{"index_columns": ["whole", {"kind": "range"}]}'}
     return [
         pa.table({"label": label, "qid": words, "a": numbers}),
+        pa.table({"label": label, "qid": words, "whole": label, "a": numbers}).replace_schema_metadata(note),
         pa.table({"label": label, "qid": words.dictionary_encode(), **kinds}),
     ]
 

@@ -25,6 +25,7 @@ TESTS = (
     "tests/dataset",
     "tests/measures",
     "tests/reading/test_convert_table.py",
+    "tests/reading/test_index_of_frames.py",
     "tests/reading/test_svmlight.py",
     "tests/reading/test_tables.py",
     "tests/reading/test_write_parquet.py",

@@ -25,11 +25,15 @@ _PARQUET = (".parquet", ".pq")
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of equal length, by name, where they are from, and the line of each row where that is text."""
+    """Columns of equal length, by name, where they are from, and the line of each row where that is text.
+
+    `index` are those that were the index of the frame that was written.
+    """
 
     source: str
     columns: Mapping[str, NDArray[Any]]
     lines: Sequence[int] | None = None
+    index: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,7 +138,8 @@ def _of_source(name: str, source: TableSource) -> Columns:
     if len(set(names)) < len(names):
         raise LinrankError(f"{name}: two columns are called {max(names, key=names.count)!r}. Name each once.")
     batches = list(source.batches(range(len(names))))
-    return Columns(name, {name: _joined([batch[place] for batch in batches]) for place, name in enumerate(names)})
+    made = {name: _joined([batch[place] for batch in batches]) for place, name in enumerate(names)}
+    return Columns(name, made, index=frozenset(filter(source.is_index, names)))
 
 
 def _joined(parts: Sequence[Column]) -> NDArray[Any]:
@@ -173,7 +178,8 @@ def _of_file(path: str) -> Columns:
         for column, field in zip(columns, row, strict=True):
             column.append(field)
     made = {name.strip(): _texts(column) for name, column in zip(head, columns, strict=True)}
-    return Columns(path, made, [number for number, _ in rows])
+    # The numbers of rows, as pandas and R write them, have no name.
+    return Columns(path, made, [number for number, _ in rows], frozenset({""}))
 
 
 def _array(column: Any) -> NDArray[Any]:

@@ -229,7 +229,7 @@ def signals_of(table: Any, legs: Legs) -> tuple[dict[str, Vector], tuple[str, ..
         raise LinrankError(f"{columns.source}: document {twice!r} has signals in more than one row. Keep one of them.")
     made = {}
     for name in columns.names:
-        if name == key:
+        if name == key or name in columns.index:
             continue
         if name in [leg.name for leg in legs.legs]:
             raise LinrankError(f"{columns.source}: {name!r} is a signal and a leg. Name one of them otherwise.")

@@ -77,9 +77,13 @@ class ColumnPositions:
         return found[0]
 
     def of_features(self, names: Sequence[Any] | None, parts: dict[str, int]) -> list[int]:
-        """The features' columns: those named, or all that have no other part."""
+        """The features' columns: those named, or all that have no other part and are no index."""
         if names is None:
-            features = [position for position in range(len(self._source.names)) if position not in parts.values()]
+            features = [
+                position
+                for position, name in enumerate(self._source.names)
+                if position not in parts.values() and not self._source.is_index(name)
+            ]
         else:
             features = [self.of(name, "features=") for name in names]
         if not features and names is None:

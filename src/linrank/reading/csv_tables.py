@@ -63,7 +63,9 @@ def csv_source(path: Path, delimiter: str, texts: Collection[str | None]) -> Tab
                     row += len(made[0].values)
                     yield made
 
-    return TableSource(list(schema.names), types, batches, error, _as_written)
+    # The numbers of rows, as pandas and R write them beside the columns.
+    index = frozenset({""})
+    return TableSource(list(schema.names), types, batches, error, _as_written, index=index)
 
 
 def _opened(path: Path) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ _VALUES_AT_A_TIME = 1 << 21
 # Pages and dictionaries of Parquet have a megabyte or little more, as they are usually written.
 _PARQUET_COLUMN_BYTES = 3 << 20
 _SMALL_FILE_BYTES = 1 << 26
+# What pandas and Dask call the column of an index that has no name.
+_NAMELESS_INDEX = re.compile(r"__index_level_[0-9]+__|__null_dask_index__")
 _FORMS = {"parquet": "Parquet", "arrow": "Arrow", "csv": "CSV", "table": "a table"}
 
 
@@ -59,7 +63,8 @@ class TableSource:
     """A table's columns, how to get batches of rows of some of them by position, and how to name what is wrong.
 
     `as_ids` makes query ids of the different values of a column, and `n_rows` is None where nobody knows.
-    `n_bytes_held` is what reading all columns takes beside the batches.
+    `n_bytes_held` is what reading all columns takes beside the batches. `index` names columns that were the index of
+    the frame that was written.
     """
 
     names: list[Any]
@@ -69,6 +74,11 @@ class TableSource:
     as_ids: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray
     n_rows: int | None = None
     n_bytes_held: int = 0
+    index: frozenset[str] = frozenset()
+
+    def is_index(self, name: Any) -> bool:
+        """Whether a column was a frame's index, which numbers or names rows: no feature, unless it is asked for."""
+        return name in self.index or _NAMELESS_INDEX.fullmatch(str(name)) is not None
 
 
 def table_source(table: Any) -> TableSource:
@@ -161,7 +171,19 @@ def _arrow_source(table: Any) -> TableSource:
     def batches(columns: Sequence[int]) -> Batches:
         return arrow_batches(table, columns)
 
-    return TableSource(list(table.schema.names), _arrow_types(table.schema), batches)
+    return TableSource(list(table.schema.names), _arrow_types(table.schema), batches, index=_index_of(table.schema))
+
+
+def _index_of(schema: Any) -> frozenset[str]:
+    """The columns of the index, by what pandas and Dask note beside a frame that they write."""
+    try:
+        noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    except (ValueError, RecursionError):
+        # Nothing is read by this note but which columns to leave out.
+        return frozenset()
+    index = noted.get("index_columns") if isinstance(noted, dict) else None
+    # One that only counts has no column, and is described instead of named.
+    return frozenset(name for name in index if isinstance(name, str)) if isinstance(index, list) else frozenset()
 
 
 def arrow_batches(table: Any, columns: Sequence[int], *, empty_is_missing: bool = False) -> Batches:
@@ -225,7 +247,8 @@ def parquet_source(path: Path, row_groups: Sequence[int] | None = None, first_ro
     groups = list(range(metadata.num_row_groups) if row_groups is None else row_groups)
     types, error = _arrow_types(file.schema_arrow), _error_in_file(path, first_row)
     n_rows, n_bytes_held = sum(metadata.row_group(group).num_rows for group in groups), _held_bytes(metadata)
-    return TableSource(names, types, batches, error, n_rows=n_rows, n_bytes_held=n_bytes_held)
+    index = _index_of(file.schema_arrow)
+    return TableSource(names, types, batches, error, n_rows=n_rows, n_bytes_held=n_bytes_held, index=index)
 
 
 def _held_bytes(metadata: Any) -> int:
@@ -276,7 +299,8 @@ def arrow_file_source(path: Path) -> TableSource:
                 rows.validate(full=True)
                 yield from arrow_batches(rows, places)
 
-    return TableSource(list(schema.names), _arrow_types(schema), batches, _error_in_file(path))
+    error, index = _error_in_file(path), _index_of(schema)
+    return TableSource(list(schema.names), _arrow_types(schema), batches, error, index=index)
 
 
 def _error_in_file(path: Path, first_row: int = 0) -> ErrorMaker:

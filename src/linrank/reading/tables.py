@@ -44,8 +44,9 @@ def from_table(table: Any, **roles: Any) -> RankingDataset:
     qid : name of the column with the query ids; None for documents that are all of one query
         Ids keep their type: whole numbers stay numbers, text stays text.
     features : names of the feature columns, in the order wanted
-        All columns that have no other part, unless told; [] for judgements alone. They hold numbers or booleans; a
-        whole number that a float64 cannot hold exactly is refused, as an identifier rather than a quantity.
+        All columns that have no other part, unless told; [] for judgements alone. The index of a frame is no feature,
+        in a file as in memory, unless it is named here. They hold numbers or booleans; a whole number that a float64
+        cannot hold exactly is refused, as an identifier rather than a quantity.
     docid : name of a column with document ids, kept as comments `docid = …`
     weight, query_weight : names of columns with weights; that of a query is the same in all of its rows
     missing : "error", "keep" (NaN), "query_min" or a number
