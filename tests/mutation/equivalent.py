@@ -92,4 +92,29 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "return SquaredEpsilonInsensitive(-1.0), 1.0",
         "1.0  ->  2.0",
     ): "every negative width has all documents beyond it",
+    (
+        "objective/pair_losses.py",
+        "_FEW = 2",
+        "2  ->  3",
+    ): "when products leave out documents; the sums are the same",
+    (
+        "objective/pair_losses.py",
+        "if not _FEW * np.count_nonzero(counts) <= len(counts) or not self.pairs.documents.over.structure.leaves_out:",
+        "_FEW * np.count_nonzero(counts) <= len(counts)  ->  _FEW * np.count_nonzero(counts) < len(counts)",
+    ): "when products leave out documents; the sums are the same",
+    (
+        "objective/pair_losses.py",
+        "return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
+        "least - slack <= value <= hinge + slack  ->  least - slack < value <= hinge + slack",
+    ): "the border has the width of rounding: one number of it is no more its end than the next",
+    (
+        "objective/ndcg_weighted.py",
+        "_SUMS_A_LEVEL = 7",
+        "7  ->  8",
+    ): "a column of room that is not used",
+    (
+        "objective/ndcg_weighted.py",
+        "discounts: Vector = 1.0 / np.log2(2.0 + np.arange(n_ranks))",
+        "1.0  ->  2.0",
+    ): "discounts are only used divided by the sum of their query's, in which the factor is too",
 }

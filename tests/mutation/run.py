@@ -51,7 +51,7 @@ TESTS = {
     "measures/parsing.py": ("tests/measures/test_parsing.py", "tests/measures/test_measures.py"),
     "measures/significance.py": ("tests/measures/test_significance.py",),
     "measures/single_features.py": ("tests/measures/test_single_features.py",),
-    "objective/pair_losses.py": (*_LOSSES, "tests/objective/test_objective.py"),
+    "objective/pair_losses.py": (*_LOSSES, "tests/objective/test_objective.py", "tests/objective/test_structures.py"),
     "objective/pair_kernels.py": (*_LOSSES, "tests/objective/test_objective.py"),
     "objective/list_losses.py": _LISTS,
     "objective/list_kernels.py": _LISTS,

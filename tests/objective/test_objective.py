@@ -100,6 +100,25 @@ def test_gradient_and_hessian_are_numerical_derivatives(loss):
         )
 
 
+@given(data=datasets(weighted=True, max_documents=20), width=st.sampled_from([0.1, 0.5, 2.0]), seed=st.integers(0, 9))
+def test_a_smoothed_hinge_knows_the_hinge_and_the_sizes_of_its_own_slopes(data, width, seed):
+    point = objective_of(data, SmoothedHinge(width)).at(weights_of(data, seed))
+    margins = oracles.dense(data.features) @ weights_of(data, seed)
+    hinge, _, _ = oracles.loss_at_scores(data, margins, oracles.hinge)
+    sizes, _, _ = oracles.loss_at_scores(data, margins, lambda m: (-oracles.smoothed_hinge(width)(m)[1], 0.0, 0.0))
+    assert point.sums == pytest.approx({"sharp": hinge, "sharp_dual": sizes}, rel=1e-9, abs=1e-9)
+
+
+def test_a_smoothed_hinge_is_below_the_hinge_by_half_its_width_a_pair_at_most():
+    far = RankingDataset.from_arrays([[0.0], [1e9]], [2, 1], qid=[1, 1])
+    for width in (1e-3, 0.5, 4.0):
+        # Squares of 1e9 have no digits left for a difference of 1.
+        value = objective_of(far, SmoothedHinge(width), C=1.0).at(np.ones(1)).value
+        assert value == pytest.approx(1e9, rel=3e-9)
+    loss = SmoothedHinge(0.5)
+    assert [loss._plausible(value, 10.0, 8.0) for value in (-1.0, 7.0, 8.0, 9.0, 10.0, 12.0)] == [8, 8, 8, 9, 10, 10]
+
+
 @pytest.mark.parametrize("levels", [1, 2, 15, 16, 17, 255, 256, 257, 300], ids=lambda k: f"{k} levels")
 def test_the_tree_is_right_at_the_borders_of_its_nodes(levels):
     rng = np.random.default_rng(levels)

@@ -239,8 +239,7 @@ def chosen_in_words(model: LinearModel, summary: dict[str, Any]) -> Iterator[str
     gain = f"{chosen['gain']:+.4f} ± {chosen['standard_error_of_gain']:.4f} beside plain RankSVM"
     yield f"  held out      {measure} {chosen['mean']:.4f} over this C and those next to it, {gain}"
     if "expected" in summary:
-        expected = f"{measure} {summary['expected']:.4f} where the other folds choose for each fold"
-        yield f"  expected      {expected}; no nested estimate, which linrank compare has"
+        yield f"  expected      {measure} {summary['expected']:.4f} of new queries: for each fold the others chose"
     else:
         yield "  expected      less: it was chosen for what it has held out; measure it on queries that did not choose"
 
