@@ -35,6 +35,11 @@ def resident_bytes() -> int:
     return 0
 
 
+def has_room(n_bytes: int) -> bool:
+    """Whether this process may take so many bytes more: with them it has no more than half of what the machine has."""
+    return resident_bytes() + n_bytes <= memory_bytes() / 2
+
+
 def room_within(memory: str | float | None, least: int) -> int:
     """The bytes that this process may still take within a budget; half of what the machine has unless told."""
     most = int(memory_bytes() / 2) if memory is None else bytes_named(memory)

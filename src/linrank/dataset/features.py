@@ -155,6 +155,10 @@ def as_features(X: Any) -> Features:
 
     Every matrix comes through here before a kernel sees it, and its indices are checked.
     """
+    if hasattr(X, "transposed_product"):
+        # Features already, which are computed with as they are.
+        of_rows: Features = X
+        return of_rows
     return _from_csr(X) if is_sparse(X) else DenseFeatures(for_kernels(float_rows(X)))
 
 

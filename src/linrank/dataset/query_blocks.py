@@ -113,7 +113,7 @@ class QueryBlock:
             return self
         blocks = [self, *others]
         return QueryBlock(
-            self.features.joined([block.features for block in others]),
+            self.features.in_memory().joined([block.features.in_memory() for block in others]),
             np.concatenate([block.labels for block in blocks]),
             np.concatenate([block.levels for block in blocks]),
             np.concatenate([block.level_counts for block in blocks]),

@@ -42,6 +42,7 @@ class QueryOffsets:
 
         The differences of numbers that hardly differ are held by their type: nothing is rounded.
         """
+        features = features.in_memory()
         query_of_row = np.repeat(np.arange(len(self.taken)), np.diff(query_starts))
         if isinstance(features, SparseFeatures):
             return self._off_sparse(features, query_of_row)

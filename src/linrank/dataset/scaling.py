@@ -13,8 +13,9 @@ from linrank.arrays import Vector, for_kernels
 from linrank.compiled import kernel
 from linrank.dataset.applied_scaling import ColumnScaling, QueryScaling, Scaling, ScalingKind
 from linrank.dataset.feature_shapes import FeatureShapes
-from linrank.dataset.features import refuse_missing
+from linrank.dataset.features import DenseFeatures, as_features, refuse_missing
 from linrank.dataset.ranking_dataset import RankingDataset
+from linrank.dataset.shaped_rows import ShapedRows
 from linrank.dataset.signed_log import SignedLog
 from linrank.dataset.sound_rows import csr_of, narrow
 from linrank.errors import LinrankError, UnusableNumberError
@@ -148,10 +149,13 @@ def difference_of_units(dataset: RankingDataset) -> str | None:
     return None if ratio <= _COMPARABLE else f"the range of {widest!r} is {ratio:.3g} times that of {narrowest!r}"
 
 
-def scaled(dataset: RankingDataset, scaling: Scaling | None, *, in_place: bool = False) -> RankingDataset:
+def scaled(
+    dataset: RankingDataset, scaling: Scaling | None, *, in_place: bool = False, held: bool = True
+) -> RankingDataset:
     """The dataset with its features scaled; those of a file are scaled as they are read.
 
-    With `in_place`, which is for who read the features and needs them no more, a transform is written over them.
+    With `in_place`, which is for who read the features and needs them no more, a transform is written over them. Where
+    they are not to be `held`, dense rows go through a transform each time they are computed with: the same bits.
     """
     if scaling is not None and hasattr(dataset, "scaled"):
         of_file: RankingDataset = dataset.scaled(scaling)
@@ -159,6 +163,10 @@ def scaled(dataset: RankingDataset, scaling: Scaling | None, *, in_place: bool =
     if scaling is None:
         return dataset
     if isinstance(scaling, FeatureShapes | SignedLog):
+        if not held and not dataset.is_sparse:
+            raw = as_features(dataset.features)
+            assert isinstance(raw, DenseFeatures)
+            return replace(dataset, features=ShapedRows(raw, scaling))
         return replace(dataset, features=scaling.apply(dataset.features, n_threads=None, in_place=in_place))
     return replace(dataset, features=scaling.apply(dataset.features, dataset.queries))
 

@@ -10,6 +10,7 @@ import numpy as np
 from linrank.arrays import Vector, for_kernels
 from linrank.compiled import kernel
 from linrank.dataset.features import DenseFeatures, Features, as_features
+from linrank.dataset.shaped_rows import ShapedRows
 
 if TYPE_CHECKING:
     from linrank.dataset.query_blocks import QueryBlock
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # three weights given; with these limits that, summed over any number of pairs, stays below 1e308.
 LARGEST_NUMBER = 1e30
 LARGEST_WEIGHT = 1e15
+_ROWS_AT_A_TIME = 4096
 _GRADES = "Map the labels to grades, such as 0 to 4."
 _TOGETHER = "Divide all weights by the same number."
 
@@ -45,6 +47,11 @@ def fault_of_judgements(block: QueryBlock) -> str | None:
 
 def fault_of_rows(features: Features, names: Sequence[str] | None, first_row: int = 0) -> str | None:
     """The same of features alone."""
+    if isinstance(features, ShapedRows):
+        parts = range(0, features.n_rows, _ROWS_AT_A_TIME)
+        shaped = ((start, features.rows(start, start + _ROWS_AT_A_TIME).in_memory()) for start in parts)
+        faults = (fault_of_rows(rows, names, first_row + start) for start, rows in shaped)
+        return next((fault for fault in faults if fault is not None), None)
     values = features.values if isinstance(features, DenseFeatures) else features.values[None, :]
     place = int(first_beyond(values, LARGEST_NUMBER))
     if place < 0:

@@ -36,6 +36,10 @@ class WithConstant:
         """Those that are stored."""
         return self.features.values
 
+    def in_memory(self) -> WithConstant:
+        """Themselves: who adds a constant has all rows in memory."""
+        return self
+
     def rows(self, start: int, stop: int) -> WithConstant:
         return WithConstant(self.features.rows(start, stop))
 

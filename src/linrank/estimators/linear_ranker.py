@@ -21,6 +21,7 @@ from linrank.estimators.conventions import ConvergenceWarning, check_trained
 from linrank.executors.local import Threads
 from linrank.executors.pieces import through
 from linrank.linear_scores import LinearScores
+from linrank.memory import has_room
 from linrank.model import LinearModel, utc_now
 from linrank.named_weights import NamedWeights
 from linrank.solvers.solution import Solution
@@ -96,7 +97,10 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         else:
             choice = choose_transform(self.transforms, self._scaling_after, dataset, by)
         self.transform_, self.transform_reason_ = choice.scaling, str(choice)
-        return scaled(dataset, self.transform_), [scaled(watched, self.transform_) for watched in validation]
+        # Who learns from files goes through blocks one by one, and needs no copy of all rows where there is no room.
+        held = executor is not None or not self.reads_files or has_room(getattr(dataset.features, "nbytes", 0))
+        shaped = scaled(dataset, self.transform_, held=held)
+        return shaped, [scaled(watched, self.transform_) for watched in validation]
 
     def _importances(self) -> str:
         return (

@@ -15,12 +15,14 @@ from linrank.dataset.column_blocks import ColumnBlocks, in_column_blocks
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.dataset.query_offsets import without_offsets
+from linrank.dataset.shaped_rows import ShapedRows
 from linrank.executors.local import Threads
 from linrank.objective.pair_losses import LossAtScores, PairLoss
 from linrank.objective.weighting import Weighting, WeightsOfBlock
 
 # A query with more bytes of features than this is spread over chunks.
 LARGE_QUERY_BYTES = 1 << 23
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,11 @@ class PlacedBlock:
         """Another block in its place."""
         return PlacedBlock(block)
 
+    def loaded(self) -> PlacedBlock:
+        """The block with its features in memory, where they are computed each time it is gone through."""
+        features = self.block.features.in_memory()
+        return self if features is self.block.features else PassingBlock(replace(self.block, features=features))
+
     def weights_by(self, weighting: Weighting, weights: Vector) -> WeightsOfBlock:
         """What its documents and queries weigh, by the order of the scores that `weights` give where that matters."""
         return weighting.of(self.block, self.scores(weights) if weighting.by_scores else None)
@@ -130,6 +137,14 @@ class PlacedBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class PassingBlock(PlacedBlock):
+    """A block whose features are there only while it is gone through: what is kept of it does not hold them."""
+
+    def loss_at(self, scores: Vector, loss: PairLoss) -> LossAtScores:
+        return loss.at(scores, replace(self.block, features=self.block.features.take(_NO_ROWS)))
+
+
+@dataclass(frozen=True, slots=True)
 class SpreadQuery(PlacedBlock):
     """One query whose rows are spread over chunks: these give scores and take slopes, and the loss is computed here."""
 
@@ -146,6 +161,10 @@ class SpreadQuery(PlacedBlock):
 
     def placed(self, block: QueryBlock) -> SpreadQuery:
         return SpreadQuery.of(block, len(self.chunks), self.executor)
+
+    def loaded(self) -> SpreadQuery:
+        # Each chunk computes its own, where it is multiplied.
+        return self
 
     def of_rows(self, rows: Offsets) -> SpreadQuery:
         places = [int(place) for place in np.searchsorted(rows, self.bounds)]
@@ -223,7 +242,7 @@ class Shard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShardInMemory:
-    """Blocks that are in memory."""
+    """Blocks that are in memory; where features go through a transform as they are computed with, the raw ones are."""
 
     blocks: tuple[PlacedBlock, ...]
     remembers: ClassVar[bool] = True
@@ -240,8 +259,13 @@ class ShardInMemory:
     def sizes(self) -> list[BlockSize]:
         return [BlockSize.of(placed.block, is_spread=placed.is_spread) for placed in self.blocks]
 
+    @property
+    def is_held(self) -> bool:
+        """Whether the features are there as they are computed with."""
+        return not isinstance(self.blocks[0].block.features, ShapedRows)
+
     def __iter__(self) -> Iterator[PlacedBlock]:
-        return iter(self.blocks)
+        return (placed.loaded() for placed in self.blocks)
 
     def judged(self) -> Iterator[PlacedBlock]:
         return iter(self.blocks)

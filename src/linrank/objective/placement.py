@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import iadd
@@ -148,8 +148,9 @@ class PlacedData:
     @cached_property
     def blocks(self) -> list[QueryBlock]:
         """All blocks in the order of the dataset, for who cannot do with a shard at a time."""
-        blocks = [placed.block for shard in self.shards for placed in shard]
-        return sorted(blocks, key=lambda block: block.first_row)
+        return sorted(
+            (block for shard in self.shards for block in _blocks_of(shard)), key=lambda block: block.first_row
+        )
 
     def idle_features(self, *, ties: bool) -> Offsets:
         """The features that are the same in all documents of each query; with `ties`, of queries without pairs too."""
@@ -233,7 +234,7 @@ class PlacedData:
     def _maps(self) -> Maps:
         in_memory = (shard for shard in self.shards if isinstance(shard, ShardInMemory))
         # Features that have no values of their own, as those that are codes, are copies in memory.
-        return Maps(getattr(placed.block.features, "values", None) for shard in in_memory for placed in shard)
+        return Maps(getattr(placed.block.features, "values", None) for shard in in_memory for placed in shard.blocks)
 
     @cached_property
     def _compared(self) -> dict[bool, PlacedData]:
@@ -272,4 +273,9 @@ def _blocks_of_part(shard: Shard, choice: Choice | None) -> list[tuple[QueryBloc
     """The blocks of a part, and how many times as much each stands for."""
     if choice is None:
         return []
-    return [(placed.block, choice.scale) for placed in shard.part(replace(choice, scale=1.0))]
+    return [(block, choice.scale) for block in _blocks_of(shard.part(replace(choice, scale=1.0)))]
+
+
+def _blocks_of(shard: Shard) -> Iterator[QueryBlock]:
+    """The blocks as they are in memory, or as they are read."""
+    return (placed.block for placed in (shard.blocks if isinstance(shard, ShardInMemory) else shard))

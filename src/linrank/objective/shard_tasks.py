@@ -56,7 +56,8 @@ class ShardState:
         for number, (placed, at) in enumerate(self.over(shard)):
             if number not in self.copied:
                 curvature: Any = at.curvature
-                rows = getattr(curvature, "counting", None) if isinstance(shard, ShardInMemory) else None
+                is_held = isinstance(shard, ShardInMemory) and shard.is_held
+                rows = getattr(curvature, "counting", None) if is_held else None
                 if rows is None:
                     yield placed, curvature
                     continue
@@ -117,7 +118,7 @@ def gradient_of_shard(shard: Shard, state: ShardState, gradient: Vector | None) 
 
 def slopes_of_shard(shard: Shard, state: ShardState) -> list[tuple[int, Vector]]:
     """The loss's slopes in the scores of each block's documents, and where those stand in the grouped order."""
-    return [(placed.block.first_row, at.slopes) for placed, at in state.over(shard)]
+    return [(placed.block.first_row, at.slopes) for placed, at in state.over(shard.judged())]
 
 
 def hessian_product_of_shard(shard: Shard, state: ShardState, *, direction: Vector) -> Vector:
@@ -158,7 +159,8 @@ def sizes_of_shard(shard: Shard, state: ShardState, *, sizes: Vector) -> Vector:
 def hessian_of_block(
     scaled: tuple[QueryBlock, float], *, weights: Vector, loss: PairLoss, centred: bool
 ) -> NDArray[np.float64]:
-    block, scale = scaled
+    placed, scale = PlacedBlock(scaled[0]).loaded(), scaled[1]
+    block = placed.block
     scores = block.features.product(weights, np.empty(block.n_documents))
     rows = _rows_of_block(block, centred)
     curvature: Any = loss.at(scores, block).curvature

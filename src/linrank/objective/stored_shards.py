@@ -28,6 +28,7 @@ from linrank.memory import memory_bytes, resident_bytes
 from linrank.objective.placed_blocks import (
     BlockSize,
     Choice,
+    PassingBlock,
     PlacedBlock,
     QueriesOfBlocks,
     Shard,
@@ -200,7 +201,7 @@ class StoredShard:
                     assert self.executor is not None, "a spread query is computed with where its chunks are"
                     yield SpreadQuery.of(block, self.n_chunks, self.executor)
                 else:
-                    yield PlacedBlock(block)
+                    yield PassingBlock(block) if rows is None else PlacedBlock(block)
 
     @cached_property
     def _offsets(self) -> QueryOffsets | None:
