@@ -68,7 +68,7 @@ def test_opensearch_gives_the_scores_of_the_test_vectors(opensearch_ltr, tmp_pat
     assert_same_ranking(opensearch_ltr.rerank(index, MODEL), made.vectors.scores)
 
 
-def trees(target: str, shift: float, **settings):
+def trees(target: str, shift: float = 0.0, missing: str | float = "error", **settings):
     """Curves of no negative knot, in units from 1e-7 to 1e15, and documents on both sides of every step."""
     rng = np.random.default_rng(1)
     shapes = FeatureShapes.of(
@@ -78,7 +78,7 @@ def trees(target: str, shift: float, **settings):
             for unit in 10.0 ** np.linspace(-7, 15, len(NAMES))
         ],
     )
-    model = LinearModel(np.array(WEIGHTS), tuple(NAMES), shapes, method="additive")
+    model = LinearModel(np.array(WEIGHTS), tuple(NAMES), shapes, method="additive", missing=missing)
     made = export(model, engine_named(target, model=MODEL, steps=6, **settings), shift=shift)
     rows = np.maximum(at_thresholds(made.ranking), 0.0)
     kept = {str(place): dict(zip(FIELDS, row, strict=True)) for place, row in enumerate(rows.tolist())}
@@ -107,3 +107,26 @@ def test_opensearch_has_the_scores_of_trees_at_their_thresholds(opensearch_ltr, 
     create_features(opensearch_ltr, index, dict(zip(NAMES, map(field_value, FIELDS), strict=True)))
     install(made, tmp_path)
     assert_same_ranking(opensearch_ltr.rerank(index, MODEL), scores)
+
+
+@pytest.mark.runs("opensearch-trees")
+@pytest.mark.parametrize("missing", [0.0, 2.5])
+def test_opensearch_takes_a_feature_whose_query_does_not_match_for_the_models_missing_value(
+    opensearch_ltr, tmp_path, missing
+):
+    index = f"trees-lacking-{missing:.0f}"
+    made, kept, _ = trees("opensearch-trees", missing=missing, url=opensearch_ltr.url, index=index, featureset=index)
+    rng = np.random.default_rng(2)
+    documents = {key: {field: each[field] for field in FIELDS if rng.random() < 0.7} for key, each in kept.items()}
+    opensearch_ltr.create_index(index, dict.fromkeys(FIELDS, "float"))
+    opensearch_ltr.index(index, documents)
+    create_features(opensearch_ltr, index, dict(zip(NAMES, map(field_value_if_any, FIELDS), strict=True)))
+    install(made, tmp_path)
+    rows = np.array([[each.get(field, missing) for field in FIELDS] for each in documents.values()])
+    assert_same_ranking(opensearch_ltr.rerank(index, MODEL), made.engine.arithmetic.scores(made.ranking, rows))
+
+
+def field_value_if_any(field: str) -> dict:
+    """A query that matches documents with the field alone, as a query of text matches those with its words."""
+    factor = {"field_value_factor": {"field": field}}
+    return {"function_score": {"query": {"exists": {"field": field}}, "functions": [factor], "boost_mode": "replace"}}

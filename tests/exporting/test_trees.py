@@ -163,13 +163,16 @@ def test_solr_is_given_the_numbers_that_its_slack_makes_thresholds_of():
     assert np.all(np.abs(held - wanted) <= np.maximum(2.0**-22 * np.abs(wanted), 2.0**-42))
 
 
-def test_a_missing_value_goes_where_the_models_own_goes():
-    made = export(a_model("additive", missing=0.75), "opensearch-trees", steps=3)
+@pytest.mark.parametrize("way", ["missing", "no"])
+@pytest.mark.parametrize("missing", [-3.0, 0.75, 1e9])
+def test_a_missing_value_goes_where_the_models_own_goes(missing, way):
+    """OpenSearch's plugin takes `no` from 3.2 to 3.6.0 whatever is written, later ones and Elasticsearch's what is."""
+    made = export(a_model("additive", missing=missing), "opensearch-trees", steps=3)
     for tree in json.loads(json.loads(made.content)["model"]["model"]["definition"]):
         node = tree
         while "leaf" not in node:
-            node = next(child for child in node["children"] if child["nodeid"] == node["missing"])
-        filled = score_of_xgboost(tree, dict.fromkeys(made.ranking.names, 0.75))
+            node = next(child for child in node["children"] if child["nodeid"] == node[way])
+        filled = score_of_xgboost(tree, dict.fromkeys(made.ranking.names, missing))
         assert node["leaf"] == filled
 
 

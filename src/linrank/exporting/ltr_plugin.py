@@ -17,6 +17,7 @@ from linrank.exporting.steps import SteppedSum, Steps
 from linrank.exporting.weighted_sum import WeightedSum
 
 _AS_JSON = ("-H", "Content-Type: application/json")
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,16 @@ class _InFeatureSet(Target):
     def notes(self, ranking: WeightedSum) -> tuple[str, ...]:
         named = repr(self.featureset)
         notes = [
-            f"a feature that a document lacks counts as 0; the model counts a missing value as {ranking.missing:g}",
+            self._said_of_missing(ranking.missing),
             f"every feature of set {named} is computed, with a weight or not: to save some, make a set without them",
         ]
         if not ranking.has_shift:
             beyond = "hits beyond the window score 0 and would stand above those with a negative score"
             notes.append(f"{beyond}: rescore all hits, or give a shift")
         return tuple(notes)
+
+    def _said_of_missing(self, missing: float) -> str:
+        return f"a feature that a document lacks counts as 0; the model counts a missing value as {missing:g}"
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,10 @@ class ElasticsearchTrees(_InFeatureSet):
         assert isinstance(ranking, SteppedSum)
         return (*super().notes(ranking), ranking.said_of_steps())
 
+    def _said_of_missing(self, missing: float) -> str:
+        old = "; as 0 in plugins that are older than 1.5.9 (Elasticsearch) or 3.2 (OpenSearch)" if missing else ""
+        return f"a feature that a document lacks counts as {missing:g}, as in the model{old}"
+
 
 @dataclass(frozen=True)
 class OpenSearchTrees(ElasticsearchTrees):
@@ -181,8 +189,8 @@ class OpenSearchTrees(ElasticsearchTrees):
     run_by: ClassVar[str] = "OpenSearch 3.6 with its LTR plugin"
 
 
-# A leaf, or which threshold splits what is below from what is above.
-_Halves: TypeAlias = "float | tuple[int, _Halves, _Halves]"
+# A leaf, or a threshold and what is below and above it.
+_Halves: TypeAlias = "float | tuple[float, _Halves, _Halves]"
 
 
 def _tree(name: str, weight: float, steps: Steps, missing: float) -> dict[str, Any]:
@@ -190,22 +198,25 @@ def _tree(name: str, weight: float, steps: Steps, missing: float) -> dict[str, A
     # The product that the engine would have: of float32 numbers, rounded.
     leaves: list[_Halves] = (np.float32(weight) * steps.values).tolist()
     thresholds = steps.thresholds.tolist()
+    found = halved(leaves, lambda k, below, above: (thresholds[k], below, above))
+    lacking = float(np.float32(weight) * steps.at(missing))
 
     def node(part: _Halves, number: int, depth: int) -> dict[str, Any]:
         if not isinstance(part, tuple):
             return {"nodeid": number, "leaf": part}
-        k, *halves = part
+        threshold, *halves = part
         yes, no = 2 * number + 1, 2 * number + 2
         return {
             "nodeid": number,
             "depth": depth,
             "split": name,
-            "split_condition": thresholds[k],
+            "split_condition": threshold,
             "yes": yes,
             "no": no,
-            # Where a value may be missing, it goes where the model's own goes.
-            "missing": yes if missing < thresholds[k] else no,
+            "missing": no,
             "children": [node(half, child, depth + 1) for half, child in zip(halves, (yes, no), strict=True)],
         }
 
-    return node(halved(leaves, lambda k, below, above: (k, below, above)), 0, 0)
+    # A missing value is NaN there, and `no` to every condition where `missing` is not looked at (OpenSearch 3.2 to
+    # 3.6.0): so the first condition is one that every value meets.
+    return node((_LARGEST, found, lacking), 0, 0)
