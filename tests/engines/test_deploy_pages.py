@@ -176,13 +176,6 @@ def test_solr(shop, solr):
         fl="id,score",
     )["response"]["docs"]
     check_ranking(shop, [hit["id"] for hit in found], [hit["score"] for hit in found])
-    check_trees(shop, solr)
-
-
-def check_trees(shop, solr):
-    """The steps that Solr has of curves are as near to the model as the export said."""
-    import linrank
-
     found = solr.select(
         "products",
         q="{!edismax qf='title_t text_t' v=$text}",
@@ -190,10 +183,17 @@ def check_trees(shop, solr):
         rq="{!ltr model=shop_curves reRankDocs=1000 efi.text='warm tent'}",
         fl="id,score",
     )["response"]["docs"]
+    check_trees(shop, "solr-trees", {hit["id"]: hit["score"] for hit in found})
+
+
+def check_trees(shop, target, scores):
+    """The steps that an engine has of curves are as near to the model as the export said."""
+    import linrank
+
     known = logged_scores(shop, "warm tent", "curves.json")
-    apart = np.array([hit["score"] - known[hit["id"]] for hit in found])
+    apart = np.array([score - known[name] for name, score in scores.items()])
     assert len(apart) > 20
-    near = linrank.export(shop / "curves.json", "solr-trees").ranking.largest_error
+    near = linrank.export(shop / "curves.json", target).ranking.largest_error
     assert 0.0 < np.abs(apart).max() < near + 1e-5
 
 
@@ -212,13 +212,9 @@ def test_opensearch(shop, opensearch_ltr):
     # The page makes the store that the tests have made already.
     opensearch_ltr.delete("/_ltr")
     follow("opensearch.md", shop, **{"http://localhost:9200": opensearch_ltr.url})
-    found = opensearch_ltr.post(
-        "/products/_search",
-        {
-            "size": 1000,
-            "query": {"multi_match": {"query": "warm tent", "fields": ["title", "text"]}},
-            "rescore": rescore("shop_v1", text="warm tent"),
-        },
-    )["hits"]["hits"]
-    check_ranking(shop, [hit["_id"] for hit in found], [hit["_score"] for hit in found])
+    asked = {"query": {"multi_match": {"query": "warm tent", "fields": ["title", "text"]}}}
+    scores = opensearch_ltr.scores("products", asked | {"rescore": rescore("shop_v1", text="warm tent")})
+    check_ranking(shop, list(scores), list(scores.values()))
+    scores = opensearch_ltr.scores("products", asked | {"rescore": rescore("shop_curves", text="warm tent")})
+    check_trees(shop, "opensearch-trees", scores)
     opensearch_ltr.delete("/products")
