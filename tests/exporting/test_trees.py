@@ -176,6 +176,12 @@ def test_a_missing_value_goes_where_the_models_own_goes(missing, way):
         assert node["leaf"] == filled
 
 
+def test_what_a_plugin_counts_for_a_missing_value_is_said():
+    zero, more = (export(a_model("additive", missing=missing), "opensearch-trees").notes for missing in (0.0, 0.75))
+    assert "a feature that a document lacks counts as 0, as in the model" in zero
+    assert any("counts as 0.75, as in the model; as 0 in plugins that are older than" in note for note in more)
+
+
 def test_both_plugins_are_given_the_same():
     first, second = (export(MODEL, target).content for target in ("elasticsearch-trees", "opensearch-trees"))
     assert first == second
