@@ -166,7 +166,7 @@ def test_solr_is_given_the_numbers_that_its_slack_makes_thresholds_of():
 @pytest.mark.parametrize("way", ["missing", "no"])
 @pytest.mark.parametrize("missing", [-3.0, 0.75, 1e9])
 def test_a_missing_value_goes_where_the_models_own_goes(missing, way):
-    """OpenSearch's plugin takes `no` from 3.2 to 3.6.0 whatever is written, later ones and Elasticsearch's what is."""
+    """OpenSearch's plugin of 3.6.0 takes `no` whatever is written, later ones and Elasticsearch's what is."""
     made = export(a_model("additive", missing=missing), "opensearch-trees", steps=3)
     for tree in json.loads(json.loads(made.content)["model"]["model"]["definition"]):
         node = tree

@@ -217,6 +217,6 @@ def _tree(name: str, weight: float, steps: Steps, missing: float) -> dict[str, A
             "children": [node(half, child, depth + 1) for half, child in zip(halves, (yes, no), strict=True)],
         }
 
-    # A missing value is NaN there, and `no` to every condition where `missing` is not looked at (OpenSearch 3.2 to
-    # 3.6.0): so the first condition is one that every value meets.
+    # A missing value is NaN there, and `no` to every condition where `missing` is not looked at (OpenSearch from 3.2
+    # until July 2026): so the first condition is one that every value meets.
     return node((_LARGEST, found, lacking), 0, 0)
