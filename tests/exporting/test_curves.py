@@ -78,7 +78,6 @@ def test_a_target_computes_the_curves_or_says_what_to_do(target, kind):
             LinrankError, match=r"weighs features as they are.*indexed.*f\(price\) = .*vespa"
         ) as refused:
             export(model, target())
-        assert ("{!func}" in str(refused.value)) == (kind == "signed-log")
         assert ("as trees: solr-trees, elasticsearch-trees" in str(refused.value)) == (kind != "signed-log")
         return
     made = export(model, target(), data=data, shift=shift)
@@ -173,6 +172,20 @@ def test_a_function_of_solrs_is_the_signed_logarithm():
     for x in (-3.0, 0.0, 7.5):
         found = eval(re.sub(r"\bif\(", "choose(", text.removeprefix("{!func}")), {**known, "x": x})
         assert found == pytest.approx(float(curve.at(x)))
+
+
+def test_a_feature_with_a_number_for_a_name_is_a_field_of_solrs_not_the_number():
+    text = solr_function(Logarithm(2.0, 4.0), "134")
+    assert text.count('field("134")') == text.count("134") == 3
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name not in CAN])
+def test_a_refusal_of_logarithms_names_all_that_compute_them_and_solrs_way_for_solr_alone(target):
+    with pytest.raises(LinrankError) as refused:
+        export(a_model("signed-log"), target)
+    listed = re.search(r"computes logarithms: ([a-z, -]+)\.", str(refused.value))[1].split(", ")
+    assert set(listed) == set(CAN)
+    assert ("{!func}" in str(refused.value)) == (target == "solr")
 
 
 @pytest.mark.parametrize("target", [engine for engine in map(engine_class, TARGETS) if not engine.accepts.lines])

@@ -150,19 +150,18 @@ def _no_curves(title: str, ranking: WeightedSum) -> str:
     own, as_trees = "", "; or as trees: solr-trees, elasticsearch-trees, opensearch-trees"
     if isinstance(curve, Logarithm):
         as_trees = ""
+    if isinstance(curve, Logarithm) and title == "Solr":
         own = f" In Solr a feature may be that function itself: {solr_function(curve, name)}."
     return (
         f"{title} weighs features as they are, and cannot compute what the model makes of them first. Compute it when "
         f"documents are indexed, store it in the features' place, and export replace(model, scaling=None): "
-        f"{curve.said(name)}. All are in linrank show --json.{own} Or export to a target that computes curves: vespa, "
-        f"elasticsearch-script, qdrant, sql, onnx, python, json{as_trees}."
+        f"{curve.said(name)}. All are in linrank show --json.{own} Or export to a target that computes "
+        f"{'curves' if as_trees else 'logarithms'}: {_CAN_COMPUTE}{as_trees}."
     )
 
 
-_CAN_MULTIPLY = (
-    "Export to a target that computes both: vespa, elasticsearch-script, qdrant, sql, onnx, python, json; or train "
-    "without products: interactions=0"
-)
+_CAN_COMPUTE = "vespa, elasticsearch-script, qdrant, sql, onnx, python, json"
+_CAN_MULTIPLY = f"Export to a target that computes both: {_CAN_COMPUTE}; or train without products: interactions=0"
 
 
 def _no_products(engine: Engine, ranking: WeightedSum) -> str:
@@ -177,7 +176,7 @@ def _no_trees(target: str, ranking: WeightedSum) -> str:
     if ranking.curves:
         return (
             f"{target} has curves as steps, of which logarithms would need more and more. Train with --transform "
-            "rank-gauss, or export to a target that computes logarithms: vespa, elasticsearch-script, qdrant, sql."
+            f"rank-gauss, or export to a target that computes logarithms: {_CAN_COMPUTE}."
         )
     return (
         f"{target} has curves as trees, and this model weighs features as they are. Export it to "
@@ -187,8 +186,10 @@ def _no_trees(target: str, ranking: WeightedSum) -> str:
 
 def solr_function(curve: Logarithm, field: str) -> str:
     """A signed logarithm as a function query of Solr's, for a SolrFeature."""
-    logged = f"ln(sum(1,div(abs({field}),{curve.unit!r})))"
-    signed = f"if(lt({field},0),product(-1,{logged}),{logged})"
+    # A name such as 134 would be that number there.
+    x = field if field.isidentifier() else f"field({json.dumps(field, ensure_ascii=False)})"
+    logged = f"ln(sum(1,div(abs({x}),{curve.unit!r})))"
+    signed = f"if(lt({x},0),product(-1,{logged}),{logged})"
     return f"{{!func}}div({signed},{curve.scale!r})"
 
 
