@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +15,8 @@ from linrank import LinearModel, RankingDataset, RankSVM, open_dataset, read, sa
 from linrank.cli import VERBS, main
 from linrank.dataset.synthetic import make_ranking
 from linrank.dataset.text_column import TextColumn
+from linrank.experiments.compare import Comparison
+from linrank.experiments.comparison_curve import compared_curve
 from linrank.measures import NDCG, evaluate, parse_measures
 from linrank.reading.scores import read_scores, write_scores
 from linrank.reading.write_svmlight import write_svmlight
@@ -337,6 +340,10 @@ def test_demo_and_warmup(run, tmp_path):
     code, out, _ = run("demo", "--out", tmp_path / "demo", "--queries", "30")
     assert code == 0
     assert "ndcg@10" in out
+    # The ring is where it says, on an axis that ends where the curve does.
+    said = int(re.search(r"\(o: (\d+) features?\)", out)[1])
+    curve = compared_curve(Comparison.open(tmp_path / "demo" / "comparison"))
+    assert said == curve.chosen.n_features
     assert (tmp_path / "demo" / "train.linrank").exists()
     assert "kernel" in run("warmup")[1]
 

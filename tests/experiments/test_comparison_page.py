@@ -32,8 +32,8 @@ def data(tmp_path_factory):
     return path
 
 
-def compared(data, folder=None, scaling="standard", **rankers):
-    made = compare(data, rankers, baseline="ranksvm", n_folds=3, scaling=scaling, out=folder)
+def compared(data, folder=None, scaling="standard", transform="none", **rankers):
+    made = compare(data, rankers, baseline="ranksvm", n_folds=3, scaling=scaling, transform=transform, out=folder)
     assert made.failures == {}
     return made
 
@@ -183,7 +183,24 @@ def test_features_scaled_within_their_query_have_no_raw_weights(data):
     content = comparison_content(compared(data, scaling="query", ranksvm=RANKSVM))
     assert all(row.raw is None for row in content.weights.rows)
     assert "scaled within their query" in content.feature_curve.note
+    assert not content.feature_curve.is_raw
+    assert content.weights.units.endswith("one standard deviation of what scaling by query makes of the feature")
     assert dict(content.facts)["scaling"] == "query"
+
+
+@pytest.mark.parametrize("transform", ["rank-gauss", "signed-log"])
+def test_what_is_said_of_weights_of_transformed_features_is_of_these(data, transform):
+    content = comparison_content(compared(data, transform=transform, ranksvm=RANKSVM))
+    assert content.weights.units.endswith(f"one standard deviation of what {transform} makes of the feature")
+    assert not content.feature_curve.is_raw
+    assert "transformed" in content.feature_curve.note
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard"])
+def test_a_standard_deviation_is_of_the_feature_itself_where_weights_are(data, scaling):
+    content = comparison_content(compared(data, scaling=scaling, ranksvm=RANKSVM))
+    assert content.weights.units.endswith("one standard deviation of the feature")
+    assert content.feature_curve.is_raw
 
 
 def test_without_the_data_what_needs_it_says_so(data, tmp_path):

@@ -241,6 +241,12 @@ def test_the_answer_is_one_sentence_with_the_ranker_and_its_features():
     assert "11.2" not in str(advice)
 
 
+def test_a_model_far_larger_than_what_was_measured_is_said_to_be():
+    of_all = {"recommended": True, "described": "New with 131 of 136 features", "model_features": 131}
+    advice = verdict(board(row("Old", 0.41), row("New", 0.43, n_features=32, **of_all), baseline="Old"))
+    assert "It was measured with 32 features; trained on all queries it has 131." in advice.reasons
+
+
 def test_the_best_linear_ranker_is_named_where_the_recommended_one_is_not_linear():
     rows = (row("Trees", 0.43, recommended=True), row("Linear", 0.42, best_linear=True), row("Old", 0.4))
     assert str(verdict(board(*rows))).endswith(

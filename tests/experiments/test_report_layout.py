@@ -61,3 +61,10 @@ def test_bars_of_the_model_compare_features_by_their_spread(page):
     expected = sorted(weights, key=lambda name: -abs(weights[name] * curve.spreads[name]))
     assert page.attributes("#feature_curve .bars tr", "data-name") == expected[:20]
     assert "one standard deviation of the feature" in page.texts("#feature_curve .model .remark")[0]
+
+
+def test_weights_of_what_was_made_of_features_are_not_called_raw(driver, tmp_path):
+    curve = replace(sample().feature_curve, is_raw=False)
+    said = opened(driver, tmp_path, replace(sample(), feature_curve=curve)).texts("#feature_curve .model .remark")[0]
+    assert "not of features as they are" in said
+    assert "raw" not in said

@@ -156,7 +156,7 @@ def show_answer(comparison: Comparison, page: Path | None) -> None:
 
     say = console().print
     say(
-        f"\nRecommended: {comparison.described()}, the fewest features within one standard error of the best.",
+        f"\nRecommended: {comparison.recommended}, the fewest features within one standard error of the best.",
         markup=False,
     )
     folder, linear = comparison.results.folder, comparison.recommended_linear
@@ -165,13 +165,13 @@ def show_answer(comparison: Comparison, page: Path | None) -> None:
     else:
         model = comparison.recommended_model()
         if linear != comparison.recommended:
-            say(f"The best linear ranker: {described(linear, model)}. A model file holds linear rankers only.")
+            say(f"The best linear ranker: {linear}. A model file holds linear rankers only.")
         parts = (
             "the validation part" if len(comparison.results.plan.folds) == 1 else "average over the validation parts"
         )
         settings = ", ".join(f"{name} = {_shown(value)}" for name, value in model.training["chosen"].items())
         say(
-            f"{folder}/{FILE} is {linear} trained on all {model.training['queries']:,} queries"
+            f"{folder}/{FILE} is {described(linear, model)}, trained on all {model.training['queries']:,} queries"
             + (f" with {settings}, the best on {parts}." if settings else "."),
             markup=False,
         )

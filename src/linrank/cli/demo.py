@@ -129,5 +129,8 @@ def _show_curve(comparison: Comparison) -> None:
     from linrank.experiments.curve import text_curve
 
     curve = compared_curve(comparison)
-    console().print("\nQuality against number of features, on the test queries (o: as many as recommended)")
+    console().print(
+        "\nQuality against number of features: RankSVM on those that an L1 penalty leaves, on the test queries "
+        f"(o: {curve.chosen.n_features} features)"
+    )
     console().print(text_curve(curve.path, curve.chosen), markup=False)

@@ -92,7 +92,7 @@ def compared_curve_content(comparison: Comparison, curve: ComparedCurve) -> Feat
         "The curve is RankSVM with C = 1 on the features that an L1 penalty leaves, trained on the training parts and "
         f"measured on the test queries of the comparison, as the leaderboard is.{share}{within}"
     )
-    return replace(content, recommended=point, one_standard_error=None, note=note)
+    return replace(content, recommended=point, one_standard_error=None, note=note, is_raw=curve.folds)
 
 
 def _share(data: RankingDataset) -> RankingDataset:

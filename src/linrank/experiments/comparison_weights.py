@@ -20,7 +20,7 @@ from linrank.experiments.report import Shape, WeightRow, Weights
 from linrank.experiments.weight_intervals import RESAMPLES, standard_deviations, weight_resamples
 from linrank.model import LinearModel
 
-UNITS = "the change of the score for one standard deviation of the feature"
+UNITS = "the change of the score for one standard deviation of {}"
 OF_CURVES = "the standard deviation of what its curve adds to the score"
 
 
@@ -59,7 +59,17 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
         if weights[j] or (low is not None and high is not None and (low[j] or high[j]))
     )
     shapes = shapes_of(model)
-    return Weights(name, rows, OF_CURVES if shapes else UNITS, note, shapes, products_of(model, data))
+    return Weights(name, rows, units_of(model), note, shapes, products_of(model, data))
+
+
+def units_of(model: LinearModel) -> str:
+    """What the bars of a model say. A shift and a factor are made good by the weight; anything else is named."""
+    if folds(model.scaling):
+        return UNITS.format("the feature")
+    kind = str(getattr(model.scaling, "kind", "scaling"))
+    if kind == "additive":
+        return OF_CURVES
+    return UNITS.format(f"what {'scaling by query' if kind == 'query' else kind} makes of the feature")
 
 
 def shapes_of(model: LinearModel) -> tuple[Shape, ...]:

@@ -105,7 +105,7 @@ class Leaderboard:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The model with so many features: its raw weights, and how well it ranks queries it was not trained on."""
+    """The model with so many features: its weights, and how well it ranks queries it was not trained on."""
 
     n_features: int
     mean: float
@@ -146,6 +146,8 @@ class FeatureCurve:
     """The standard deviation of each feature: bars are the weights times these, where they are known."""
     recommended: RecommendedPoint | None = None
     note: str = ""
+    is_raw: bool = True
+    """Whether weights multiply features as they are; otherwise the note says what they multiply."""
 
     def __post_init__(self) -> None:
         for name, place in (("chosen", self.chosen), ("one_standard_error", self.one_standard_error)):

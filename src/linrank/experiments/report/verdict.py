@@ -41,6 +41,11 @@ def verdict(board: Leaderboard) -> Verdict:
         reasons.append(_against(chosen, baseline))
     if best is not chosen and best is not baseline:
         reasons.append(_against_best(chosen, best, board))
+    model = chosen.model_features
+    if model and chosen.n_features and not 0.5 < chosen.n_features / model < 2.0:
+        reasons.append(
+            f"It was measured with {_count(chosen.n_features)} features; trained on all queries it has {model}."
+        )
     linear = next((row for row in board.rows if row.best_linear), None)
     if linear is not None:
         reasons.append(_best_linear(chosen, linear, board))

@@ -107,17 +107,18 @@ function figuresOf(curve, point) {
   );
 }
 
-// Raw weights compare only once each is brought to the scale of its feature.
-function comparedBars(point, spreads) {
+// Weights compare only once each is brought to the scale of its feature.
+function comparedBars(point, { spreads, is_raw: isRaw }) {
   const rows = bySize(point.weights).map(([name, raw]) => ({ name, raw, value: raw * (spreads[name] ?? NaN) }));
   const comparable = rows.every((row) => Number.isFinite(row.value));
   const drawn = comparable
     ? rows.sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
     : rows.map((row) => ({ ...row, value: row.raw }));
-  const said = comparable
-    ? "Bars are the change of the score for one standard deviation of the feature; numbers are raw weights, which " +
-      "multiply the features as they are."
-    : "Raw weights, which multiply the features as they are.";
+  const numbers = isRaw
+    ? "Numbers are raw weights, which multiply the features as they are."
+    : "Numbers are weights of what becomes of the features, not of features as they are.";
+  const bars = `Bars are the change of the score for one standard deviation of ${isRaw ? "the feature" : "that"}.`;
+  const said = comparable ? `${numbers} ${bars}` : numbers;
   return html("div", {}, barTable("Weights of this model", drawn, show.signedNumber), remark(said));
 }
 
@@ -152,7 +153,7 @@ function drawCurve(place, curve) {
     slider.value = at;
     slider.setAttribute("aria-valuetext", `${point.n_features} features, ${curve.measure} ${show.measure(point.mean)}`);
     redraw();
-    model.replaceChildren(figuresOf(curve, point), comparedBars(point, curve.spreads));
+    model.replaceChildren(figuresOf(curve, point), comparedBars(point, curve));
   };
   const copyButton = (name, written) => {
     const copy = (event) => copied(written(curve.points[at].weights), event.currentTarget);
