@@ -209,6 +209,32 @@ def test_a_recipe_that_time_cuts_short_is_left_out_whole(skewed_data, monkeypatc
     assert any("signed-log, pairs, l2" in remark for remark in best.remarks_)
 
 
+def test_a_recipe_that_is_too_slow_takes_no_time_from_those_after_it():
+    search = recipe_search.RecipeSearch(None, None, [], NDCG @ 10, ends=recipe_search.time.perf_counter() + 1000.0)
+    found = {name: recipe_search.Path(np.ones(1), seconds=seconds) for name, seconds in
+             (("slow", 600.0), ("quick", 200.0), ("too much beside it", 300.0), ("quicker", 100.0))}  # fmt: skip
+    search._leave_out(found, 2)
+    assert list(found) == ["quick", "quicker"]
+
+
+def without_relevance(data):
+    return RankingDataset.from_arrays(data.features, np.zeros(data.n_documents), qid=data.qid)
+
+
+@pytest.mark.parametrize("held_out", ["one query", "validation without relevance"])
+def test_where_nothing_can_be_measured_nothing_is_said_to_have_been_tried(plain_data, held_out):
+    if held_out == "one query":
+        with pytest.warns(UserWarning, match="one query only"):
+            best = few(Cs=[0.5, 8.0, 16.0]).fit(plain_data.subset(np.arange(1)))
+    else:
+        best = few(Cs=[0.5, 8.0, 16.0], measure="auc").fit(plain_data, eval_set=[without_relevance(plain_data)])
+    assert best.tried_ == ()
+    assert (str(best.recipe_), best.C_, best.expected_) == ("standard, pairs, l2", 0.5, None)
+    assert best.remarks_ == (
+        f"nothing was tried: no held-out query has a value of {best.measure}; C is that nearest to 1",
+    )
+
+
 def test_each_training_is_limited_by_the_time_that_is_left_for_all(skewed_data, monkeypatch):
     """Every training takes a second, and is to end when the search does."""
     now, ends = [0.0], []

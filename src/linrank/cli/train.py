@@ -235,7 +235,8 @@ def chosen_in_words(model: LinearModel, summary: dict[str, Any]) -> Iterator[str
     wanted = [model.parameters.get(name) for name in names]
     chosen = next(one for one in summary["tried"] if [one.get(name) for name in names] == wanted)
     measure = model.parameters.get("measure", "")
-    yield f"  chosen        {recipe_in_words(chosen)}, C = {chosen['C']:.4g}, of {len(summary['tried'])} recipes"
+    of = counted(len(summary["tried"]), "recipe")
+    yield f"  chosen        {recipe_in_words(chosen)}, C = {chosen['C']:.4g}, of {of}"
     gain = f"{chosen['gain']:+.4f} ± {chosen['standard_error_of_gain']:.4f} beside plain RankSVM"
     yield f"  held out      {measure} {chosen['mean']:.4f} over this C and those next to it, {gain}"
     if "expected" in summary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from linrank.dataset.fitted_transforms import KNOTS, TransformKind, fit_transform
+from linrank.dataset.fitted_transforms import KNOTS, RARE, TransformKind, fit_transform
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ScalingChoice, Through, choose_scaling, one_after_the_other
 from linrank.dataset.skewness import skewed_features
@@ -55,15 +55,15 @@ def choose_transform(
             "Leave out one of them."
         )
     fitted = fit_transform(kind, dataset, through, knots=asked.knots, scaling=scaling)  # type: ignore[arg-type]
-    return ScalingChoice(fitted, _joined(_said(kind, asked, scaling, dataset.is_sparse), why))
+    return ScalingChoice(fitted, _joined(_said(asked, kind, scaling), why))
 
 
 def _joined(*reasons: str) -> str:
     return "; ".join(filter(None, reasons))
 
 
-def _said(kind: str, asked: AskedTransform, scaling: str, sparse: bool) -> str:
+def _said(asked: AskedTransform, kind: str, scaling: str) -> str:
     how = f"curves of {asked.knots} knots at most" if kind == "rank-gauss" else "in units of each feature's median size"
     if scaling == "auto" and kind == "signed-log":
-        scaling = "max-abs" if sparse else "standard"
+        scaling = f"standard, or max-abs where {RARE:.0%} are 0"
     return f"{how}, then {scaling}" if scaling not in ("auto", "none") else how

@@ -92,7 +92,7 @@ class BestLinear(LinearRanker):
         The one chosen.
     C_ : float
     tried_ : tuple of TriedRecipe
-        What each bought, in the order tried.
+        What each bought, in the order tried; none where no query could be held out and measured.
     expected_ : float
         The mean of the measure where each fold's recipe and C are chosen by the other folds, by the same rule; None
         with an `eval_set`. The other folds' models were trained on this fold, which a nested estimate forbids; on
@@ -203,6 +203,9 @@ class BestLinear(LinearRanker):
         self.C_ = float(chosen.Cs[place])
         self.expected_ = None if validation else self._expected(dataset)
         edge = _edge(chosen)
+        if not self._is_measured():
+            self.tried_, edge = (), None
+            why = f"nothing was tried: no held-out query has a value of {self.measure}; C is that nearest to 1"
         unfinished = unfinished_said(n_unfinished, n_trainings) if n_unfinished else None
         self.remarks_ = tuple(filter(None, [why, self._said_of(left_out), edge, unfinished, self._fewer(search)]))
         self._train_chosen(dataset)
@@ -258,6 +261,8 @@ class BestLinear(LinearRanker):
     def _in_groups(self) -> Iterator[list[Recipe]]:
         """Plain RankSVM, those of each transform, the most promising first, and on the best of these L1 and curves."""
         yield [PLAIN]
+        if not self._is_measured():
+            return
         for transform in (each for each in reversed(TRANSFORMS) if each in self.transforms):
             recipes = [Recipe(transform, loss=loss) for loss in self.losses if loss != PLAIN.loss]
             if PLAIN.loss in self.losses:
@@ -270,6 +275,10 @@ class BestLinear(LinearRanker):
             yield [replace(highest, penalty="l1")]
         if CURVES in self.transforms:
             yield [replace(highest, transform=CURVES, smoothing=smoothing) for smoothing in SMOOTHINGS]
+
+    def _is_measured(self) -> bool:
+        """Whether there is anything to choose by."""
+        return bool((~np.isnan(self.tried_[0].measures[0])).any())
 
     def _told(self, recipe: Recipe, path: Path) -> None:
         """Keep what a recipe came to, beside plain RankSVM, and tell of it."""

@@ -174,12 +174,14 @@ class RecipeSearch:
         path.seconds += time.perf_counter() - started
 
     def _leave_out(self, found: dict[Recipe, Path], n_parts: int) -> None:
-        """Go on with the first of the recipes, as many as are likely to end in time, by what the first part took."""
-        needed = 0.0
+        """Go on with those that are likely to end in time beside the ones before, by what the first part took."""
+        left = self.seconds_left
         for recipe, path in list(found.items()):
-            needed += n_parts * path.seconds
-            if needed > self.seconds_left:
+            needed = n_parts * path.seconds
+            if needed > left:
                 del found[recipe]
+            else:
+                left -= needed
 
 
 def fitted(transform: str, dataset: RankingDataset) -> Scaling | None:
