@@ -40,6 +40,16 @@ def test_a_trained_model_is_shown(run, verb):
     np.testing.assert_allclose([float(raw) for _, _, raw in rows], model.raw_weights()[order], rtol=1e-5)
 
 
+@pytest.mark.parametrize("remarks", [["the first of two", "the other"], "no list", [7]], ids=str)
+def test_each_remark_of_a_training_has_a_line_of_its_own(run, remarks):
+    LinearModel(np.ones(2), ("a", "b"), training={"remarks": remarks}).save("m.json")
+    _, out, _ = run("show", "m.json")
+    if isinstance(remarks, str):
+        assert "record          remarks=no list" in out
+    else:
+        assert [f"  remark          {remark}" for remark in remarks] == re.findall(r"^  remark.*\S", out, re.MULTILINE)
+
+
 def test_the_record_is_whole(run):
     data, _ = make_ranking(5, 10, 4)
     weights = np.array([0.5, 0.0, -2.0, 1.0])

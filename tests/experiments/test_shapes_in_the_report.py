@@ -70,4 +70,7 @@ def test_a_browser_draws_a_line_for_each(driver, tmp_path):
     heights = [point.split(",")[1] for point in page.attributes("#weights .shapes polyline", "points")[0].split()]
     assert sorted(map(float, heights)) == list(map(float, heights))
     assert "age * $clicks" in page.texts("#weights .products")[0]
+    # Sizes of curves have no sign; those of products do.
+    assert not any("+" in text for text in page.texts("#weights .weights td.number"))
+    assert page.texts("#weights .products td.number") == ["\u22120.75"]
     assert page.driver.get_log("browser") == []

@@ -229,6 +229,11 @@ def _training_facts(model: LinearModel) -> Iterator[tuple[str, str]]:
     told = {"converged", "message", "objective", "certified_gap", "pairs", "documents", "queries", "features_used"}
     told |= {"scaling", "tried"}
     yield from _recipes_tried(training.get("tried"))
+    # What must be known of a choice is more than an entry of a list.
+    if isinstance(remarks := training.get("remarks"), list):
+        told.add("remarks")
+        for remark in remarks:
+            yield "remark", _short(remark)
     others = {name: value for name, value in training.items() if name not in told}
     if others:
         yield "record", ", ".join(f"{name}={_short(value)}" for name, value in others.items())

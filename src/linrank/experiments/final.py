@@ -164,6 +164,8 @@ def _model(
         "converged": getattr(solution, "converged", None),
         "message": getattr(solution, "message", None),
         "tried": [one.record() for one in getattr(ranker, "tried_", ())] or None,
+        "expected": getattr(ranker, "expected_", None),
+        "remarks": list(getattr(ranker, "remarks_", ())) or None,
         "features_used": number_of_features(ranker, data.n_features),
         "queries": data.n_queries,
         "documents": data.n_documents,

@@ -11,10 +11,12 @@ function drawWeights(place, weights) {
     const [low, high] = [row.low * unit, row.high * unit].sort((a, b) => a - b);
     return { name: row.feature, value: row.raw, low, high };
   };
+  // How much a curve moves scores is no direction.
+  const hasShapes = weights.shapes.length > 0;
   const known = rows.some((row) => row.low !== null);
   const intervals = known ? "Thin lines are 95 % bootstrap intervals; a pale bar may as well be zero." : "";
   const explained = {
-    scaled: `Scaled weights of ${weights.method}${weights.units && `: ${weights.units}`}. ${intervals}`,
+    scaled: `${hasShapes ? "Features" : "Scaled weights"} of ${weights.method}${weights.units && `: ${weights.units}`}. ${intervals}`,
     raw: `What multiplies each feature as it is. Units differ, so only the signs of bars compare. ${intervals}`,
   };
   const said = remark("");
@@ -22,7 +24,7 @@ function drawWeights(place, weights) {
   const turn = (kind) => {
     said.textContent = explained[kind];
     const shown = rows.map(kind === "raw" ? raw : scaled);
-    table.replaceChildren(barTable(`Weights of ${weights.method}`, shown, show.signedNumber));
+    table.replaceChildren(barTable(`Weights of ${weights.method}`, shown, hasShapes ? show.number : show.signedNumber));
   };
   place.append(
     weights.note ? html("p", { class: "absent" }, weights.note) : "",
