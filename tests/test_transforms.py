@@ -374,7 +374,11 @@ def test_auto_looks_at_validation_queries_where_there_are_some_and_says_so(data)
     assert by_features.transform_.kind == "rank-gauss"
     by_validation = RankSVM(C=1e-4, transforms="auto").fit(train, eval_set=vali)
     assert by_validation.transform_ is None or by_validation.transform_.kind != "rank-gauss"
-    assert "was taken" in by_validation.transform_reason_
+    said = by_validation.transform_reason_
+    assert "was taken" in said
+    # What is said of the curves that were suggested is not said of what was taken.
+    assert "the features alone suggest rank-gauss (curves of 64 knots at most; auto: 2 of 2" in said
+    assert said.index("curves of") > said.index("suggest")
 
 
 def test_other_rows_and_columns_by_name_are_transformed_alike(data):

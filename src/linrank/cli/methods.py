@@ -51,7 +51,7 @@ def add_method_options(parser: ArgumentParser) -> None:
     add_wanted_options(parser)
     how = parser.add_argument_group("how")
     add_scaling_option(how)
-    add_transform_option(how)
+    add_transform_option(how, unless=", unless --validate is ranked better by another")
     how.add_argument(
         "--tol",
         type=float,
@@ -70,15 +70,15 @@ def add_scaling_option(parser: Any, default: str = "auto") -> None:
     )
 
 
-def add_transform_option(parser: Any) -> None:
+def add_transform_option(parser: Any, unless: str = "") -> None:
     """Add --transform: fitted on the training data, said in the output, kept in the model."""
     parser.add_argument(
         "--transform",
         default="none",
         metavar="NAME",
         help="each feature through a curve first, kept in the model: rank-gauss (its rank in the training data as a "
-        "normal score; rank-gauss:32 for 32 knots), signed-log, auto (rank-gauss if many features have long tails) or "
-        "none; --scaling then follows it (none)",
+        "normal score; rank-gauss:32 for 32 knots), signed-log, auto (rank-gauss if many features have long tails"
+        f"{unless}) or none; --scaling then follows it (none)",
     )
 
 

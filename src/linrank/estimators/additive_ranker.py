@@ -301,8 +301,9 @@ class AdditiveRanker(RankSVM):
         kept, mean = numbers[chosen.number], chosen.means[chosen.number]
         said = f"{self.measure} {mean:.4f} on held-out queries"
         best = f"the best of {len(numbers)} numbers of them has {chosen.means.max():.4f}"
+        subject = "1 product has" if kept == 1 else f"{kept} products have"
         self.remarks_ += (
-            f"{kept} products have {said}, curves alone {chosen.means[-1]:.4f}; {best}"
+            f"{subject} {said}, curves alone {chosen.means[-1]:.4f}; {best}"
             if kept
             else f"no products: curves alone have {said}, and {best}",
         )

@@ -47,9 +47,15 @@ def choose_on_validation(
         if differences.mean() > error:
             best = name
     said = ", ".join(f"{name} {values[name].mean():.4f}" for name in _TRIED)
-    taken = "" if best == first else f", so {best} was taken"
-    fitted = suggested if best == first else choose_transform(best, scaling, dataset, through)
-    return ScalingChoice(fitted.scaling, f"{suggested.why}; {measure} on validation queries: {said}{taken}")
+    tried = f"{measure} on validation queries: {said}"
+    if best == first:
+        return ScalingChoice(suggested.scaling, f"{suggested.why}; {tried}")
+    taken = choose_transform(best, scaling, dataset, through)
+    # What was said of the suggestion, such as that features are not scaled, is not of this one.
+    said_of_it = f"{taken.why}; " if taken.why else ""
+    return ScalingChoice(
+        taken.scaling, f"{said_of_it}the features alone suggest {suggested}; {tried}, so {best} was taken"
+    )
 
 
 def _measured(
