@@ -146,6 +146,7 @@ def test_a_file_is_gone_through_once_in_parts_and_ranks_are_off_by_no_more_than_
     monkeypatch.setattr("linrank.dataset.scaling._NUMBERS_AT_A_TIME", 1500)
     monkeypatch.setattr("linrank.dataset.scaling._ROWS_AT_A_TIME", 200)
     monkeypatch.setattr(counted, "_MOST_A_COLUMN", 256)
+    monkeypatch.setattr(counted, "_ALL_HELD", 0)
     features = columns_of_all_kinds()
     data = dataset_of(scipy.sparse.csr_array(features) if sparse else features)
     save_dataset(data, tmp_path / "data.linrank")
@@ -167,6 +168,16 @@ def test_a_file_is_gone_through_once_in_parts_and_ranks_are_off_by_no_more_than_
     block = next(iter(scaled(stored, from_file).chunks(to_train=False)))
     expected = from_file.apply(data.features)
     np.testing.assert_array_equal(_dense(block.features), _dense(expected)[: block.n_documents])
+
+
+@pytest.mark.parametrize("kind", ["rank-gauss", "signed-log"])
+def test_a_file_that_can_be_held_is_fitted_to_as_the_same_data_in_memory(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("linrank.dataset.scaling._ROWS_AT_A_TIME", 200)
+    monkeypatch.setattr(counted, "_MOST_A_COLUMN", 256)
+    data = dataset_of(columns_of_all_kinds())
+    save_dataset(data, tmp_path / "data.linrank")
+    in_memory, of_file = fit_transform(kind, data), fit_transform(kind, scan(tmp_path / "data.linrank"))
+    np.testing.assert_array_equal(in_memory.apply(data.features), of_file.apply(data.features))
 
 
 def _dense(features):

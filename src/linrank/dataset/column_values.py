@@ -18,7 +18,9 @@ Found = TypeVar("Found")
 
 # Values of different columns that are sorted at a time: few, so that no copy of all the data is made.
 _SORTED_AT_A_TIME = 1 << 19
-# As many are held of a column, where there are more, and about as many of all columns.
+# Of data with no more numbers than this all are held, some 64 MB: a file is fitted to as the same data in memory is.
+_ALL_HELD = 1 << 22
+# Of more as many are held of a column, where there are more, and about as many of all columns.
 _LEAST_A_COLUMN, _MOST_A_COLUMN = 128, 2048
 _HELD = 1 << 18
 # As many of a column may be told by all parts together, which a cluster brings to one place.
@@ -129,14 +131,17 @@ def gathered(parts: Iterable[ColumnValues], most: int) -> ColumnValues:
     return merged([one for _, one in held])
 
 
-def most_to_hold(n_columns: int) -> int:
+def most_to_hold(n_rows: int, n_columns: int) -> int:
     """How many values a column are held of parts that were merged: the fewer, the more columns there are."""
+    if n_rows * n_columns <= _ALL_HELD:
+        return n_rows
     return max(_LEAST_A_COLUMN, min(_MOST_A_COLUMN, _HELD // max(1, n_columns)))
 
 
-def most_of_a_part(n_parts: int, n_columns: int) -> int:
+def most_of_a_part(n_parts: int, n_rows: int, n_columns: int) -> int:
     """How many values a column each of so many parts may tell: the fewer, the more parts there are."""
-    return max(64, min(most_to_hold(n_columns), _TOLD // max(1, n_parts)))
+    most = most_to_hold(n_rows, n_columns)
+    return most if most == n_rows else max(64, min(most, _TOLD // max(1, n_parts)))
 
 
 def _of_columns(columns: NDArray[Any]) -> ColumnValues:

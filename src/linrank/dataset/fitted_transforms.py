@@ -94,10 +94,10 @@ def _of_values(
         places = places_of(dataset)
         # Where others go through the rows, they do so beside one another.
         alone = n_threads if through is one_after_the_other else 1
-        n_parts = max(len(places), dataset.n_documents * dataset.n_features // (1 << 22))
-        most = most_of_a_part(n_parts, dataset.n_features)
-        told = through(column_values, dataset, places, most=most, n_threads=alone)
-        found = gathered(told, most_to_hold(dataset.n_features))
+        size = dataset.n_documents, dataset.n_features
+        n_parts = max(len(places), size[0] * size[1] // (1 << 22))
+        told = through(column_values, dataset, places, most=most_of_a_part(n_parts, *size), n_threads=alone)
+        found = gathered(told, most_to_hold(*size))
         if not np.isfinite(found.values).all():
             dataset.check_complete()
     yield task(found, 0)
