@@ -259,7 +259,7 @@ def said_by(capsys, *words):
         (
             ["--transform", "signed-log"],
             "signed-log",
-            "signed-log (in units of each feature's median size, then standard, or max-abs where 95% are 0)",
+            "signed-log (in units of each feature's median size, then standard, or max-abs where 99% are 0)",
         ),
         (["--transform", "signed-log", "--scaling", "max-abs"], "signed-log", "then max-abs"),
         (["--transform", "auto"], "rank-gauss", "of 5 features that vary reach 5 times further"),

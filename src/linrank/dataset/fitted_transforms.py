@@ -30,8 +30,8 @@ TransformKind: TypeAlias = Literal["rank-gauss", "signed-log"]
 Transform: TypeAlias = FeatureShapes | SignedLog
 
 KNOTS = 64
-RARE = 0.95
-"""A feature with this share of zeros is rare: a standard deviation would make its other values large."""
+RARE = 0.99
+"""A feature with this share of zeros is rare: its other values would be ten standard deviations large and more."""
 # Points of the exact curve that knots are chosen from: so far apart in rank, and in the tails in shares of the tail.
 _FINE_RANK, _FINE_TAIL = 1.0 / 1024, 1.0 / 32
 # Of float64: a knot that is nearer to its neighbour, or further from all others, has no slope.
