@@ -46,7 +46,7 @@ class Stream:
 
 IN_MEMORY = {
     "pandas": pd.DataFrame,
-    "pandas, nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "pandas, nullable": lambda columns: pd.DataFrame({name: pd.array(values) for name, values in columns.items()}),
     "pandas, of Arrow": lambda columns: pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype),
     "polars": pl.DataFrame,
     "polars, lazy": pl.LazyFrame,
