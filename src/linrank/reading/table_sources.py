@@ -128,7 +128,8 @@ def _pandas_column(series: Any) -> Column:
         return Column(series.to_numpy(), None)
     missing = series.isna().to_numpy()
     if number is not None:
-        return Column(series.to_numpy(dtype=number, na_value=number.type(0)), missing)
+        # (Old pandas has nothing else for half floats of Arrow than NaN.)
+        return Column(series.to_numpy(dtype=number, na_value=number.type(np.nan if number.kind == "f" else 0)), missing)
     return Column(np.asarray(series), missing)
 
 
@@ -225,7 +226,10 @@ def _arrow_column(values: Any, empty_is_missing: bool = False) -> Column:
     if number == np.float64:
         # Decimals, and columns without any value.
         values = values.cast(pa.float64())
-    return Column(values.fill_null(number.type(0).item()).to_numpy(zero_copy_only=False), missing)
+    if number.kind != "f":
+        # Among floats null becomes NaN, and old pyarrow has nothing else for half floats.
+        values = values.fill_null(number.type(0).item())
+    return Column(values.to_numpy(zero_copy_only=False), missing)
 
 
 def parquet_source(path: Path, row_groups: Sequence[int] | None = None, first_row: int = 0) -> TableSource:
