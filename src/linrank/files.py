@@ -14,6 +14,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from linrank.errors import LinrankError
+
 # Not every system has locks that end with their process; one that has not does not let files be removed that are open.
 _HAS_LOCKS = sys.platform != "win32"
 if sys.platform != "win32":
@@ -23,6 +25,16 @@ _PART = ".part"
 # What mkstemp puts between a prefix and a suffix.
 _RANDOM = re.compile("[a-z0-9_]{8}")
 _FOLDER, _LOCK = "linrank-", "lock"
+
+
+def encoded_text(text: str, what: str) -> bytes:
+    """A text as UTF-8; half of a pair of surrogates, which Python's texts may hold, is no letter of any."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise LinrankError(
+            f"{what} {text[:80]!r} is no text: no file can hold it. Replace what is no letter."
+        ) from None
 
 
 @contextmanager

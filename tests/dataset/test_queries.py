@@ -94,3 +94,10 @@ def test_a_table_without_some_id_is_refused_by_its_row(dtype):
 def test_sizes_that_come_round_to_the_right_sum_are_refused():
     with pytest.raises(LinrankError, match=r"the sizes in group add up to 18446744073709551618, but there are 2 rows"):
         Queries.from_sizes([2**63 - 1, 2**63 - 1, 4], 2)
+
+
+def test_an_id_or_a_name_that_no_file_can_hold_is_refused_before_anything_is_written():
+    with pytest.raises(LinrankError, match=r"the query id 'a\\ud800' is no text: no file can hold it\. Replace"):
+        linrank.RankingDataset.from_arrays(np.eye(2), [0, 1], qid=["b", "a\ud800"])
+    with pytest.raises(LinrankError, match=r"the feature name 'f\\udfff' is no text"):
+        linrank.RankingDataset.from_arrays(np.eye(2), [0, 1], group=[2], feature_names=["e", "f\udfff"])

@@ -12,6 +12,7 @@ from linrank.arrays import Vector
 from linrank.dataset.frames import column_names, frame_numbers, remedy_for
 from linrank.dataset.sound_rows import sound_csr
 from linrank.errors import LinrankError
+from linrank.files import encoded_text
 from linrank.loaded import is_sparse
 
 
@@ -64,6 +65,8 @@ def checked_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ..
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise LinrankError(f"the feature name {twice!r} is given twice; names must differ. Rename one.")
+    for name in names:
+        encoded_text(name, "the feature name")
     return names
 
 

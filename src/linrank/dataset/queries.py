@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector, offsets_from_sizes
 from linrank.errors import LinrankError
+from linrank.files import encoded_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,10 @@ class Queries:
         run_starts = np.concatenate(([0], changes)).astype(np.int64)
         numbers: dict[Any, int] = {}
         run_numbers = np.asarray([numbers.setdefault(value, len(numbers)) for value in ids[run_starts].tolist()])
+        # Here rather than where they are written: every verb writes ids somewhere.
+        for value in numbers:
+            if isinstance(value, str):
+                encoded_text(value, "the query id")
         _, first_runs = np.unique(run_numbers, return_index=True)
         return cls.from_runs(ids[run_starts[first_runs]], run_numbers, run_starts, len(ids))
 
@@ -138,10 +143,7 @@ def hashes_of(ids: NDArray[Any], seed: int | str) -> NDArray[np.uint64]:
     different = list(dict.fromkeys(values))
     before = f"{seed} "
     digests = [
-        # (Half of a pair of surrogates is an id like any other.)
-        hashlib.blake2b(
-            (before + (value if type(value) is str else _text(value))).encode("utf-8", "surrogatepass"), digest_size=8
-        ).digest()
+        hashlib.blake2b((before + (value if type(value) is str else _text(value))).encode(), digest_size=8).digest()
         for value in different
     ]
     if len(different) < len(values):

@@ -58,7 +58,9 @@ def _problem_of_ids(arrays: Mapping[str, NDArray[Any]], layout: Layout) -> str |
 def problem_of_ids(ids: NDArray[Any]) -> str | None:
     """What is wrong with query ids: not all bytes are text or dates."""
     try:
-        ids.tolist()
+        for value in ids.tolist():
+            if isinstance(value, str):
+                value.encode()
     except (OverflowError, SystemError, ValueError) as error:
         return f"its query ids cannot be understood ({error})"
     return None

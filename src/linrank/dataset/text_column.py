@@ -11,18 +11,8 @@ from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, for_kernels, offsets_from_sizes
 from linrank.compiled import kernel
-from linrank.errors import LinrankError
+from linrank.files import encoded_text
 from linrank.maps import refuse_cut_maps
-
-
-def encoded_text(text: str, what: str) -> bytes:
-    """A text as UTF-8; half of a pair of surrogates, which Python's texts may hold, is no letter of any."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise LinrankError(
-            f"{what} {text[:80]!r} is no text: no file can hold it. Replace what is no letter."
-        ) from None
 
 
 class TextColumn(Sequence[str]):

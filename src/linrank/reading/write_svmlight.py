@@ -16,9 +16,9 @@ from linrank.arrays import for_kernels
 from linrank.compiled import kernel
 from linrank.dataset.features import DenseFeatures, Features, SparseFeatures, as_features
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.text_column import TextColumn, encoded_text
+from linrank.dataset.text_column import TextColumn
 from linrank.errors import LinrankError
-from linrank.files import replacing
+from linrank.files import encoded_text, replacing
 from linrank.maps import refuse_cut_maps
 from linrank.reading.decimals import fives_rounded_up
 from linrank.reading.line_faults import qid_faults
