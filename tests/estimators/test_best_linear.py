@@ -317,6 +317,7 @@ def test_every_recipe_is_told_as_it_is_tried(plain_data):
         ({"weightings": "ndcg"}, "use a list"),
         ({"penalties": []}, "use a list"),
         ({"losses": ["hinge"]}, "losses"),
+        ({"transforms": None}, "transforms=None; use a list of 'standard'"),
         ({"transforms": ["standard", "standard"]}, "transforms=.* has 'standard' more than once"),
         ({"losses": ("xe_ndcg", "squared_hinge", "xe_ndcg")}, "losses=.* has 'xe_ndcg' more than once"),
         ({"max_seconds": 0}, "max_seconds"),

@@ -141,7 +141,7 @@ class BestLinear(LinearRanker):
             ("penalties", self.penalties, PENALTIES),
             ("losses", self.losses, LOSSES),
         ):
-            if isinstance(given, str) or not len(given):
+            if isinstance(given, str) or not hasattr(given, "__len__") or not len(given):
                 raise LinrankError(f"{name}={given!r}; use a list of {', '.join(map(repr, known))}.")
             for one in given:
                 check_choice(name, one, known)
