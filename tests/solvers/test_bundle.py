@@ -149,3 +149,11 @@ def test_the_program_on_the_simplex_is_solved(program):
     # The program is convex: where no vertex is down the slope, no point is lower.
     slopes = gram @ shares - offsets
     assert shares @ slopes - slopes.min() <= 1e-9 * (1.0 + abs(slopes).max())
+
+
+@pytest.mark.parametrize("gram", [0.0, 1e-300, 2.3e-29, 1.0])
+def test_a_tangent_that_is_next_to_flat_leaves_shares_that_add_up_to_one(gram):
+    """(By features of 1e-9 tangents are flat, and far above the least value of the loss.)"""
+    found = least_on_simplex(np.diag([0.0, gram]), np.array([6.9e-5, 7.8e-5]), np.array([1.0, 0.0]))
+    assert found.sum() == pytest.approx(1.0)
+    assert found[1] == pytest.approx(1.0 if gram < 1.0 else 0.9e-5)

@@ -66,7 +66,8 @@ def _stationary(gram: NDArray[np.float64], offsets: Vector) -> Vector:
     # Copies of a cut would leave it open how they share: a little roundness decides.
     bordered[np.arange(n), np.arange(n)] += n * _EPS
     bordered[n, n] = 0.0
-    found: Vector = np.linalg.solve(bordered, np.append(offsets / scale, 1.0))[:n]
+    # A constant changes no share; left in, it would drown the one that they add up to where G is next to nothing.
+    found: Vector = np.linalg.solve(bordered, np.append((offsets - offsets.max()) / scale, 1.0))[:n]
     return found
 
 
