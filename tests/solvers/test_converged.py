@@ -102,3 +102,21 @@ def test_a_column_in_large_units_does_not_make_tron_call_itself_converged():
     # The rule itself is the paper's: it ends where it did, and says what it is.
     assert solution.message.startswith("|gradient| <= tolerance |gradient at 0|, but about")
     assert first_order(objective, solution.weights) <= 1e-3
+
+
+@pytest.mark.parametrize("solver", [NewtonCG, TRON])
+def test_where_float64_cannot_tell_features_apart_no_solver_calls_itself_converged(solver):
+    """What the difference of two columns gains is lost in sums of their offsets: nothing is known of it there."""
+    features = np.asarray(MADE.features)[:, :3]
+
+    def with_offset(offset):
+        data = RankingDataset.from_arrays(features + np.array([0.0, offset, offset]), MADE.labels, qid=MADE.qid)
+        return RankingObjective(SquaredEpsilonInsensitive(0.1), L2(), 1.0, PlacedData.of(data, Threads(1)))
+
+    least = NewtonCG().minimize(with_offset(1e9)).value
+    solution = solver().minimize(with_offset(1e13))
+    assert solution.value > 1.0005 * least
+    assert not solution.converged
+    assert "scale the features" in solution.message
+    assert "float64 cannot tell some features apart" in solution.message or solver is TRON
+    assert solver().minimize(with_offset(10.0)).converged

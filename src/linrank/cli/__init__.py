@@ -50,8 +50,8 @@ three commands to start with:
   linrank train demo/train.txt model.json --validate demo/vali.txt
 
 Data is LETOR / svmlight text (.gz and .zst too), Parquet, CSV, Arrow, or linrank's own .linrank files.
-Exit codes: 0 done; 1 the data or a value in it cannot be used, or a file cannot be read or written; 2 the
-command line is wrong; 3 the new model is worse (linrank check); 130 interrupted (Ctrl-C); 143 ended (SIGTERM).
+Exit codes: 0 done; 1 a file, what is in it, or what an option asks for cannot be used; 2 the command line
+cannot be understood; 3 the new model is worse (linrank check); 130 interrupted (Ctrl-C); 143 ended (SIGTERM).
 """
 
 

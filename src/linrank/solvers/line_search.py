@@ -10,6 +10,7 @@ _SUFFICIENT = 1e-2
 # The search ends where the slope is this share of the first one: near the least point of the line.
 _FLAT = 0.1
 _MOST_TRIES = 30
+_FARTHEST = 1e20
 
 
 def advance(point: EvaluatedPoint, direction: Vector) -> tuple[EvaluatedPoint, float]:
@@ -46,6 +47,21 @@ def _least_on_line(point: EvaluatedPoint, direction: Vector, slope: float) -> tu
             high, high_slope = step, trial.slope
         last = trial.slope
     return lower_point(line, best_step)
+
+
+def gained_along(point: EvaluatedPoint, direction: Vector) -> float:
+    """How much lower the objective is on a line, either way, by steps that grow while the slope is down."""
+    line = point.toward(direction)
+    if line.at(0.0).slope > 0.0:
+        line = point.toward(-direction)
+    least, step = point.value, 1.0
+    while step < _FARTHEST:
+        trial = line.at(step)
+        least = min(least, trial.value)
+        if trial.slope >= 0.0:
+            break
+        step *= 4.0
+    return point.value - least
 
 
 def lower_point(line: Line, step: float) -> tuple[EvaluatedPoint, float]:

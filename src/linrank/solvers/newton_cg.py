@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from linrank.arrays import Vector
+from linrank.objective.duality import NoDual
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.placement import PlacedData
 from linrank.objective.samples import Sample
 from linrank.solvers.conjugate_gradient import Doubt, NewtonStep, newton_step
 from linrank.solvers.curvature import FREE_MULTIPLICATIONS, Curvature
 from linrank.solvers.dual_of_part import PartOfDual
-from linrank.solvers.line_search import advance
+from linrank.solvers.line_search import advance, gained_along
 from linrank.solvers.rising_strength import Solved, rising_strengths, start_for
+from linrank.solvers.sampled_hessian import bends_of
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
 
@@ -33,6 +35,7 @@ _FORCING_OF_A_PART = 0.03
 _STEPS_OF_A_PART = 16
 # Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`.
 _SUSPICIOUS = 1e4
+IN_DOUBT = "but float64 cannot tell some features apart; scale the features, or drop those that are nearly copies"
 _LOOSE_FORCING = 0.2
 _TINY = float(np.finfo(np.float64).tiny)
 # How many times less exactly the problems of smaller C are solved, from whose solutions those of larger C begin.
@@ -129,8 +132,10 @@ class NewtonCG(Solver):
                 if farther is not None:
                     (point, step), left = farther, None
                     continue
-                what = "the certified gap" if self.certified else "the Newton decrement"
-                return journal.solution(f"{what} is below the tolerance", converged=True), point
+                what = f"the {'certified gap' if self.certified else 'Newton decrement'} is below the tolerance"
+                if self.is_in_doubt(point):
+                    return journal.solution(f"{what}, {IN_DOUBT}"), point
+                return journal.solution(what, converged=True), point
             if stop:
                 return journal.solution(stop), point
             norm = float(np.linalg.norm(point.gradient))
@@ -207,6 +212,19 @@ class NewtonCG(Solver):
             least, best_step = value, step
         gained = point.value - least
         return (line.point_at(best_step), best_step) if gained > 2.0 * self.tolerance * point.value else None
+
+    def is_in_doubt(self, point: EvaluatedPoint) -> bool:
+        """Whether a mix of features that bends nothing but by rounding, each in units of its own, leads further down.
+
+        Along such a mix slope and curvature are lost in sums over features; the scores along it are not.
+        """
+        sample = self.sample_for(point.objective.data)
+        is_convex = point.objective.loss.dual != NoDual()
+        if sample is None or not is_convex or point.gap() <= _SUSPICIOUS * point.value:
+            return False
+        scale, bends, axes = bends_of(point.sampled_hessian(sample))
+        flat = axes[:, bends <= len(bends) * np.finfo(np.float64).eps * bends[-1]]
+        return any(gained_along(point, scale * axis) > 2.0 * self.tolerance * point.value for axis in flat.T)
 
     def _newton_step(
         self, point: EvaluatedPoint, known: Curvature, journal: Journal, trust: float = np.inf,

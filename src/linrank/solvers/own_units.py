@@ -8,6 +8,7 @@ from linrank.objective.duality import NoDual
 from linrank.objective.objective import EvaluatedPoint
 from linrank.solvers.conjugate_gradient import Preconditioner
 from linrank.solvers.newton_cg import NewtonCG
+from linrank.solvers.sampled_hessian import bends_of
 
 
 def in_own_units(point: EvaluatedPoint) -> Preconditioner:
@@ -18,9 +19,6 @@ def in_own_units(point: EvaluatedPoint) -> Preconditioner:
     if sample is None:
         diagonal = point.crude_hessian_diagonal()
         return lambda residual, out: np.divide(residual, diagonal, out=out)
-    hessian = point.sampled_hessian(sample)
-    diagonal = np.diagonal(hessian)
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    bends, axes = np.linalg.eigh(scale[:, None] * hessian * scale)
+    scale, bends, axes = bends_of(point.sampled_hessian(sample))
     bends = np.maximum(bends, 1e-15 * bends[-1])
     return lambda residual, out: np.multiply(scale, axes @ ((axes.T @ (scale * residual)) / bends), out=out)

@@ -34,6 +34,14 @@ class SampledHessian:
         return _inverse(hessian)
 
 
+def bends_of(hessian: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The scale that gives a matrix a unit diagonal, each feature in units of its own, and eigh of what it then is."""
+    diagonal = np.diagonal(hessian)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    bends, axes = np.linalg.eigh(scale[:, None] * hessian * scale)
+    return scale, bends, axes
+
+
 def _inverse(hessian: NDArray[np.float64]) -> Preconditioner:
     """What solves with a matrix, which is written over."""
     # With a unit diagonal, features on different scales do not spoil the factors; a ridge helps where some are copies.

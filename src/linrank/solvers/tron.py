@@ -9,6 +9,7 @@ import numpy as np
 from linrank.arrays import Vector
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.solvers.conjugate_gradient import newton_step
+from linrank.solvers.newton_cg import IN_DOUBT, NewtonCG
 from linrank.solvers.own_units import in_own_units
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_smooth_penalty, wants_strength
@@ -86,6 +87,8 @@ class TRON(Solver):
             max_products=_MOST_PRODUCTS,
             journal=journal,
         ).decrement
+        if left <= little and NewtonCG(self.tolerance).is_in_doubt(point):
+            return journal.solution(f"{rule}, {IN_DOUBT}")
         if left <= little:
             return journal.solution(rule, converged=True)
         return journal.solution(

@@ -84,6 +84,10 @@ class TruncatedGradient(Solver):
         with np.errstate(divide="ignore", invalid="ignore"):
             in_own_units(point)(slopes, steps)
         left = 0.5 * float(slopes[slopes != 0.0] @ steps[slopes != 0.0])
+        if np.isfinite(steps).all():
+            # Further on a loss may bend less than here.
+            line = point.toward(-steps)
+            left = max(left, *(point.value - line.at(times).value for times in (1.0, 4.0, 16.0, 64.0)))
         share = left / max(abs(point.value), np.finfo(float).tiny)
         if share <= min(_MOST_LEFT, _TIMES_THE_TOLERANCE * self.tolerance):
             return journal.solution(said, converged=True)
