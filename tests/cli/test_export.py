@@ -91,7 +91,6 @@ def test_settings_are_told_and_checked(run):
     assert (
         "solr has no setting 'shop'; its settings are" in run("export", "m.json", "--to", "solr", "--set", "shop=1")[2]
     )
-    assert "give a model file to export" in run("export", "--to", "solr")[2]
     assert not Path("m.solr.json").exists()
 
 

@@ -124,7 +124,7 @@ def test_what_is_wrong_with_the_line_is_said(files, capsys):
     qrels, bm25, dense, _ = files
     for line, code, said in (
         (["fuse", qrels], 2, "give judgements and at least one run"),
-        (["fuse", qrels, bm25, "--to", "opensaerch"], 2, "there is no engine 'opensaerch'"),
+        (["fuse", qrels, bm25, "--to", "opensaerch"], 2, "there is no engine 'opensaerch'. Did you mean 'opensearch'?"),
         (["fuse", qrels, bm25, "--to", "typesense"], 1, "takes no linear score"),
         (["fuse", qrels, f"a={bm25}", dense], 1, "Name all of them: NAME=FILE"),
         (["fuse", qrels, bm25, "--by", "language"], 2, "--by COLUMN and --queries FILE go together"),

@@ -320,10 +320,6 @@ class TestVerb:
         assert says in capsys.readouterr().err
         assert not (tmp_path / "r").exists()
 
-    def test_without_data_it_says_what_to_name(self, capsys):
-        assert main(["compare"]) == 1
-        assert "name a folder of folds or a file" in capsys.readouterr().err
-
 
 def test_our_rankers_are_handed_the_dataset_and_strangers_arrays(monkeypatch):
     data, _ = make_ranking(10, 8, 3, random_state=1)

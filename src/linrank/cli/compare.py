@@ -78,7 +78,14 @@ def parser() -> ArgumentParser:
     width = max(map(len, METHODS))
     says = "\n".join(f"  {name:<{width}}  {method.says}" for name, method in METHODS.items())
     made.epilog = f"{made.epilog}\n\nmethods:\n{says}"
+    made.checks.append(_what_is_missing)
     return made
+
+
+def _what_is_missing(arguments: Namespace) -> str | None:
+    if arguments.data is None and not arguments.replay:
+        return "name a folder of folds or a file to compare on, or --replay RESULTS"
+    return None
 
 
 def run(arguments: Namespace) -> None:
@@ -91,8 +98,6 @@ def run(arguments: Namespace) -> None:
         with executor_at(arguments.dask) as executor:
             replay(arguments.replay, processes(arguments.jobs), arguments.data, executor)
         return
-    if arguments.data is None:
-        raise LinrankError("name a folder of folds or a file to compare on, or --replay RESULTS.")
     if arguments.data == STANDARD:
         raise LinrankError("a comparison reads its data many times, and - can be read once. Save it to a file first.")
     folder = Path(arguments.out or f"{Path(arguments.data).resolve().name.split('.')[0]}-comparison")

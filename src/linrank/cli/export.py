@@ -58,6 +58,11 @@ def parser() -> ArgumentParser:
     )
     made.add_argument("--json", action="store_true", help="print what was done as one JSON object")
     add_data_options(made)
+    made.checks.append(
+        lambda given: (
+            None if given.model or given.settings else "give a model file to export: linrank export MODEL --to TARGET"
+        )
+    )
     return made
 
 
@@ -68,8 +73,6 @@ def run(arguments: Namespace) -> None:
     if arguments.settings:
         sys.stdout.write(_settings_in_words(arguments.to, class_))
         return
-    if arguments.model is None:
-        raise LinrankError("give a model file to export: linrank export MODEL --to TARGET.")
     known = {field.name: field for field in fields(class_)}
     engine = engine_named(arguments.to, **each_once(setting_given(text, known) for text in arguments.set))
     out = arguments.out or _default_out(arguments.model, class_.ending)

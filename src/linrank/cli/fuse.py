@@ -14,7 +14,7 @@ from linrank.cli.console import console, dump_json, verb_parser
 from linrank.cli.outputs import PAGE, STANDARD, VECTORS, Kind, check_files, unchanged, vectors_of
 from linrank.cli.settings_given import each_once, setting_given
 from linrank.errors import LinrankError
-from linrank.fusing.registry import ENGINES, REFUSED
+from linrank.fusing.registry import ENGINES, REFUSED, engine_class, engine_named
 
 if TYPE_CHECKING:
     from linrank.fusing.fusion import Fusion
@@ -88,8 +88,11 @@ def _listed(says_of: Mapping[str, str]) -> str:
 
 
 def _check(arguments: Namespace) -> str | None:
-    if arguments.to not in ENGINES and arguments.to not in REFUSED:
-        return f"argument --to: there is no engine {arguments.to!r}; there are {', '.join(ENGINES)}"
+    if arguments.to not in REFUSED:
+        try:
+            engine_class(arguments.to)
+        except LinrankError as error:
+            return f"argument --to: {error}"
     if not arguments.settings and (arguments.qrels is None or not arguments.runs):
         return "give judgements and at least one run: linrank fuse QRELS RUN…"
     if (arguments.by is None) != (arguments.queries is None):
@@ -98,8 +101,6 @@ def _check(arguments: Namespace) -> str | None:
 
 
 def run(arguments: Namespace) -> None:
-    from linrank.fusing.registry import engine_class, engine_named
-
     class_ = engine_class(arguments.to)
     known = {field.name: field for field in fields(class_)}
     if arguments.settings:
