@@ -7,9 +7,10 @@ from linrank import RankingDataset, make_ranking
 from linrank.executors.local import Threads
 from linrank.objective.l1_ball import L1Ball
 from linrank.objective.least_squares import LeastSquares
+from linrank.objective.logistic_pairs import Logistic
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.penalties import L1, L2
+from linrank.objective.penalties import L1, L2, Toward
 from linrank.objective.placement import PlacedData
 from linrank.objective.pointwise_losses import SquaredEpsilonInsensitive
 from linrank.solvers.frank_wolfe import _FLAT, FrankWolfe, _least_on_segment
@@ -120,3 +121,14 @@ def test_where_float64_cannot_tell_features_apart_no_solver_calls_itself_converg
     assert "scale the features" in solution.message
     assert "float64 cannot tell some features apart" in solution.message or solver is TRON
     assert solver().minimize(with_offset(10.0)).converged
+
+
+def test_where_pairs_are_far_from_their_margin_the_decrement_is_not_taken_at_its_word():
+    """Logistic pairs that are far apart bend nothing, and nearer to the minimum they do."""
+    rng = np.random.default_rng(55)
+    times, labels = np.round(1e6 * rng.random((28, 2))) * 10.0, rng.integers(0, 3, 28)
+    data = RankingDataset.from_arrays(times, labels, group=[7] * 4)
+    objective = RankingObjective(Logistic(), Toward(np.array([0.5, 0.0])), 1e-8, PlacedData.of(data, Threads(1)))
+    solution = NewtonCG().minimize(objective)
+    assert solution.converged
+    assert solution.value <= (1.0 + 1e-5) * TRON(1e-9).minimize(objective).value

@@ -33,8 +33,9 @@ _SHARE_OF_A_PART = 0.06
 _LEAST_PART = 20
 _FORCING_OF_A_PART = 0.03
 _STEPS_OF_A_PART = 16
-# Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`.
-_SUSPICIOUS = 1e4
+# Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`, which
+# costs a pass over the data, and `is_in_doubt`, which costs all eigenvalues.
+_UNSURE, _SUSPICIOUS = 1e-2, 1e4
 IN_DOUBT = "but float64 cannot tell some features apart; scale the features, or drop those that are nearly copies"
 _LOOSE_FORCING = 0.2
 _TINY = float(np.finfo(np.float64).tiny)
@@ -201,7 +202,7 @@ class NewtonCG(Solver):
         The decrement knows the pairs that count here. With features on very different scales other pairs may count a
         little further on; then the gradient is long, and the certificate says so.
         """
-        if point.gap() <= _SUSPICIOUS * point.value:
+        if point.gap() <= _UNSURE * point.value:
             return None
         line = point.toward(newton.direction)
         least, best_step = point.value, 0.0
