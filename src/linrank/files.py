@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -20,6 +21,9 @@ from linrank.errors import LinrankError
 _HAS_LOCKS = sys.platform != "win32"
 if sys.platform != "win32":
     import fcntl
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a system says where no more can be written."""
 
 _PART = ".part"
 # What mkstemp puts between a prefix and a suffix.
@@ -43,6 +47,11 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
     # Through a link, what it points to is replaced, and the link stays.
     target = Path(path).resolve()
     encoding = None if "b" in mode else "utf-8"
+    with _naming_what_is_full(path):
+        yield from _replaced(target, mode, encoding)
+
+
+def _replaced(target: Path, mode: str, encoding: str | None) -> Iterator[IO[Any]]:
     if target.exists() and not target.is_file():
         # A pipe or a device cannot be replaced: it is written to.
         with target.open(mode, encoding=encoding) as file:
@@ -61,6 +70,17 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+@contextmanager
+def _naming_what_is_full(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let what the system says of a full disk name the file; of itself it names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in FULL:
+            error.filename = os.fspath(path)
+        raise
 
 
 def _part_of(target: Path) -> tuple[int, Path]:

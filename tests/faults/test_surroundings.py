@@ -139,6 +139,15 @@ def test_closed_streams_stop_no_work(made, tmp_path, streams):
     assert LinearModel.load(tmp_path / "m.json").weights.any()
 
 
+@pytest.mark.parametrize("words", [["predict", "m.json", "data.txt", "/dev/full"], ["train", "data.txt", "/dev/full"]])
+def test_a_full_disk_is_said_with_the_name_of_the_file(made, words):
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    code, _, err = linrank(*words, cwd=made)
+    assert code == 1
+    assert err == f"linrank {words[0]}: /dev/full: No space left on device. Make room, or name another file.\n"
+
+
 def test_a_full_standard_output_is_said(made):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")

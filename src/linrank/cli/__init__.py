@@ -100,6 +100,7 @@ def _introduction() -> str:
 
 def _run(verb: str, words: Sequence[str]) -> int:
     from linrank.errors import LinrankError
+    from linrank.files import FULL
     from linrank.kernel_news import COMPILED, DAMAGED, NOT_KEPT, telling
 
     module = import_module(f"linrank.cli.{verb}")
@@ -129,7 +130,8 @@ def _run(verb: str, words: Sequence[str]) -> int:
         return 1
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        say(f"{place}{error.strerror or error}. Check the path and its permissions.")
+        remedy = "Make room, or name another file." if error.errno in FULL else "Check the path and its permissions."
+        say(f"{place}{error.strerror or error}. {remedy}")
         return 1
     # Most verbs are done or fail; what else there is to tell a script is theirs.
     return code or 0
