@@ -33,9 +33,9 @@ _SHARE_OF_A_PART = 0.06
 _LEAST_PART = 20
 _FORCING_OF_A_PART = 0.03
 _STEPS_OF_A_PART = 16
-# Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`, which
-# costs a pass over the data, and `is_in_doubt`, which costs all eigenvalues.
-_UNSURE, _SUSPICIOUS = 1e-2, 1e4
+# Where the certified gap is so many times f, the Newton decrement is not taken at its word: see `_second_opinion`, for
+# which the data is read once more, and `is_in_doubt`, which costs all eigenvalues.
+_UNSURE, _SUSPICIOUS = 1e-2, 1.0
 IN_DOUBT = "but float64 cannot tell some features apart; scale the features, or drop those that are nearly copies"
 _LOOSE_FORCING = 0.2
 _TINY = float(np.finfo(np.float64).tiny)
