@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from linrank import make_ranking
+from linrank import RankingDataset, make_ranking
 from linrank.executors.local import Threads
+from linrank.objective.logistic_pairs import Logistic
 from linrank.objective.ndcg_weighted import NDCGWeightedHuber
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
-from linrank.objective.penalties import L1
+from linrank.objective.penalties import L1, Toward
 from linrank.objective.placement import PlacedData
+from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.truncated_gradient import TruncatedGradient
 
 DATA, _ = make_ranking(20, 15, 6, skew=False)
@@ -94,3 +96,14 @@ def test_a_fixed_rate_takes_the_papers_steps_whatever_the_objective_does(rate):
     np.testing.assert_allclose(found.weights, algorithm_1(objective, 3.0, rate, 1, 20), rtol=1e-9)
     assert {line.step for line in found.history} == {rate}
     assert (found.value > found.history[0].value) == (rate == 10.0)
+
+
+def test_weights_that_hardly_move_for_a_column_in_large_units_are_not_called_converged():
+    """The rate is short enough for the largest column, and copies of it could go apart for the penalty's sake."""
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 2, 28) * 1e12
+    data = RankingDataset.from_arrays(np.column_stack([bits, bits]), rng.integers(0, 3, 28), group=[7] * 4)
+    objective = RankingObjective(Logistic(), Toward(np.array([-0.3, 2.0])), 1e-7, PlacedData.of(data, Threads(1)))
+    solution = TruncatedGradient().minimize(objective)
+    assert solution.value > 1.4 * NewtonCG().minimize(objective).value
+    assert not solution.converged

@@ -11,6 +11,7 @@ from linrank.errors import left_float64
 from linrank.objective.duality import NoDual
 from linrank.objective.objective import EvaluatedPoint, RankingObjective
 from linrank.objective.penalties import L1
+from linrank.solvers.newton_cg import NewtonCG
 from linrank.solvers.own_units import in_own_units
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penalty
@@ -19,6 +20,8 @@ from linrank.solvers.solver import Solver, wants_smooth_loss, wants_weight_penal
 _LEAST_RATE = 1e-200
 # Where the weights hardly move, so many times the tolerance, up to a share, may be left of the objective.
 _TIMES_THE_TOLERANCE, _MOST_LEFT = 10.0, 0.1
+# So few of Newton's show whether it is so.
+_NEWTON_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,13 @@ class TruncatedGradient(Solver):
             # Further on a loss may bend less than here.
             line = point.toward(-steps)
             left = max(left, *(point.value - line.at(times).value for times in (1.0, 4.0, 16.0, 64.0)))
+        newton = NewtonCG(self.tolerance, max_iterations=_NEWTON_STEPS, makes_sure=False)
+        is_in_doubt = False
+        if newton.refuses(point.objective) is None and point.objective.loss.dual != NoDual():
+            left = max(left, point.value - newton.continue_from(point, journal.part())[0].value)
+            is_in_doubt = newton.is_in_doubt(point)
         share = left / max(abs(point.value), np.finfo(float).tiny)
-        if share <= min(_MOST_LEFT, _TIMES_THE_TOLERANCE * self.tolerance):
+        if share <= min(_MOST_LEFT, _TIMES_THE_TOLERANCE * self.tolerance) and not is_in_doubt:
             return journal.solution(said, converged=True)
         return journal.solution(f"{said}, but those of some features would; scale the features, or use another solver")
 
