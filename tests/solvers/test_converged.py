@@ -132,3 +132,22 @@ def test_where_pairs_are_far_from_their_margin_the_decrement_is_not_taken_at_its
     solution = NewtonCG().minimize(objective)
     assert solution.converged
     assert solution.value <= (1.0 + 1e-5) * TRON(1e-9).minimize(objective).value
+
+
+@pytest.mark.parametrize("solver", [RidgeCG(), NewtonCG(), TRON(1e-6)], ids=lambda solver: type(solver).__name__)
+def test_what_a_prior_gives_to_a_constant_column_rounds_nothing(solver):
+    """It moves no score that is compared: value, weights and certificate are those without the column."""
+    constant = np.full((len(MADE.features), 1), 1e15)
+    with_it = RankingDataset.from_arrays(np.hstack([MADE.features, constant]), MADE.labels, qid=MADE.qid)
+    objectives = [
+        RankingObjective(LeastSquares("document"), Toward(np.full(width, 7.0)), 1.0, PlacedData.of(data, Threads(1)))
+        for data, width in ((MADE, 6), (with_it, 7))
+    ]
+    alone, beside = (solver.minimize(objective) for objective in objectives)
+    assert beside.converged
+    assert beside.weights[6] == pytest.approx(7.0, rel=1e-3)
+    np.testing.assert_allclose(beside.weights[:6], alone.weights, rtol=1e-3)
+    assert beside.value == pytest.approx(alone.value, rel=1e-5)
+    point = objectives[1].at(beside.weights + 0.5)
+    assert objectives[0].at(beside.weights[:6] + 0.5).value + 0.125 == pytest.approx(point.value, rel=1e-7)
+    assert point.value - beside.value <= point.gap()

@@ -72,7 +72,7 @@ class RankingObjective:
             raise LinrankError(
                 f"{len(weights)} weights, but {self.data.n_features} features. Start from weights of the same data."
             )
-        states, told = self.data.keep(evaluate_shard, weights=weights, loss=self.loss)
+        states, told = self.data.keep(evaluate_shard, weights=self.moving(weights), loss=self.loss)
         return EvaluatedPoint(self, weights, states, [ShardSums(*of_shard) for of_shard in told])
 
     @property
@@ -81,6 +81,17 @@ class RankingObjective:
         if not self.centred:
             return np.empty(0, dtype=np.int64)
         return self.data.idle_features(ties=self.compares == "queries")
+
+    def moving(self, weights: Vector) -> Vector:
+        """The weights that scores are computed with: none of idle features, which move nothing that is compared.
+
+        A prior or bounds may give them one, and rounding of what all documents of a query have may drown the rest.
+        """
+        if not weights[self.idle].any():
+            return weights
+        moving = weights.copy()
+        moving[self.idle] = 0.0
+        return moving
 
     @property
     def compares(self) -> str:
@@ -185,7 +196,9 @@ class EvaluatedPoint:
 
     def hessian_product(self, direction: Vector) -> Vector:
         """Product (penalty'' + C X' loss'' X) direction, in one pass over the features."""
-        total: Vector = self.objective.data.total(hessian_product_of_shard, self.states, direction=direction)
+        total: Vector = self.objective.data.total(
+            hessian_product_of_shard, self.states, direction=self.objective.moving(direction)
+        )
         total *= self.objective.C
         total[self.objective.idle] = 0.0
         self.objective.penalty.add_curvature_product(direction, total)
@@ -196,7 +209,11 @@ class EvaluatedPoint:
         if sample not in self.sampled:
             objective = self.objective
             self.sampled[sample] = objective.data.executor.total(
-                hessian_of_block, sample.blocks, weights=self.weights, loss=objective.loss, centred=objective.centred
+                hessian_of_block,
+                sample.blocks,
+                weights=objective.moving(self.weights),
+                loss=objective.loss,
+                centred=objective.centred,
             )
         hessian: NDArray[np.float64] = self.objective.C * self.sampled[sample]
         diagonal = np.diag_indices_from(hessian)
@@ -240,7 +257,9 @@ class EvaluatedPoint:
         """
         objective = self.objective
         total = np.abs(objective.penalty.gradient(self.weights))
-        total += objective.C * objective.data.total(sizes_of_shard, self.states, sizes=np.abs(self.weights))
+        total += objective.C * objective.data.total(
+            sizes_of_shard, self.states, sizes=np.abs(objective.moving(self.weights))
+        )
         return _ROUNDINGS * np.finfo(np.float64).eps * total
 
     @property
@@ -298,7 +317,8 @@ class EvaluatedPoint:
 
     def toward(self, direction: Vector) -> Line:
         """The half-line from here; one pass over the features, and none for any value on it."""
-        return Line(self, direction, self.objective.data.keep(scores_of_shard, weights=direction)[0])
+        moving = self.objective.moving(direction)
+        return Line(self, direction, self.objective.data.keep(scores_of_shard, weights=moving)[0])
 
 
 @dataclass(frozen=True)
