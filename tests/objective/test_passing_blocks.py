@@ -11,7 +11,9 @@ from linrank.dataset.scaling import scaled
 from linrank.dataset.shaped_rows import ShapedRows
 from linrank.dataset.storage import save_dataset
 from linrank.errors import UnusableNumberError
+from linrank.executors.local import Threads
 from linrank.objective import placed_blocks
+from linrank.objective.placement import PlacedData
 from linrank.objective.stored_shards import Room
 
 KINDS = pytest.mark.parametrize("kind", ["rank-gauss", "signed-log"])
@@ -134,3 +136,17 @@ def test_a_number_that_a_transform_makes_too_large_is_named_by_its_row(data):
     for held in (True, False):
         with pytest.raises(UnusableNumberError, match=rf"feature 4 is 1e\+35 in row {row}"):
             scaled(data, steep, held=held).check_trainable()
+
+
+def test_a_sample_of_what_was_read_can_be_sampled_again(data, tmp_path, monkeypatch):
+    """As one in memory can be, and the same queries are in it."""
+    save_dataset(data, tmp_path / "data.linrank")
+    monkeypatch.setattr(Room, "of", classmethod(lambda cls, *_: cls(remembers=True, spills=False, for_data=0)))
+    labels = []
+    with Threads(1) as executor:
+        for given in (data, scan(tmp_path / "data.linrank")):
+            placed = PlacedData.of(given, executor)
+            again = placed.of_sample(placed.sample(600)).sample(200)
+            labels.append(np.concatenate([block.labels for block, _ in again.blocks]))
+    assert 0 < len(labels[0]) < 600
+    np.testing.assert_array_equal(*labels)

@@ -277,5 +277,7 @@ def _blocks_of_part(shard: Shard, choice: Choice | None) -> list[tuple[QueryBloc
 
 
 def _blocks_of(shard: Shard) -> Iterator[QueryBlock]:
-    """The blocks as they are in memory, or as they are read."""
-    return (placed.block for placed in (shard.blocks if isinstance(shard, ShardInMemory) else shard))
+    """The blocks as they are in memory, or as they are read, with what their queries have drawn."""
+    if isinstance(shard, ShardInMemory):
+        return (placed.block for placed in shard.blocks)
+    return (replace(placed.block, draws=draws) for placed, (draws, _) in zip(shard, shard.queries, strict=True))

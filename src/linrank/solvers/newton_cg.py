@@ -219,9 +219,10 @@ class NewtonCG(Solver):
 
         Along such a mix slope and curvature are lost in sums over features; the scores along it are not.
         """
+        if point.objective.loss.dual == NoDual() or point.gap() <= _SUSPICIOUS * point.value:
+            return False
         sample = self.sample_for(point.objective.data)
-        is_convex = point.objective.loss.dual != NoDual()
-        if sample is None or not is_convex or point.gap() <= _SUSPICIOUS * point.value:
+        if sample is None:
             return False
         scale, bends, axes = bends_of(point.sampled_hessian(sample))
         flat = axes[:, bends <= len(bends) * np.finfo(np.float64).eps * bends[-1]]
