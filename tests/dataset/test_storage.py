@@ -107,7 +107,7 @@ def test_names_comments_and_weights_come_back(path, features):
         np.array(["x", "x", "", "ü" * 40, ""]),
         np.array([b"x", b"x", b"\xff", b"z", b"\xff"]),
         np.array(["2020-01-01", "2020-01-01", "2021-01-01", "1999-12-31", "2021-01-01"], dtype="datetime64[D]"),
-        np.array(["x", "x", "", "ends in nul\0", "\ud800"], dtype=object),
+        np.array(["x", "x", "", "ends in nul\0", "\U0001f50e"], dtype=object),
         np.array([1, 1, "1", 2**100, 0.5], dtype=object),
         np.array(np.array([5, 5, 6, 7, 7]).tolist(), dtype=">i4"),
     ],
