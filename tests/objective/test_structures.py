@@ -89,6 +89,21 @@ def test_a_ranker_has_the_same_weights_from_each(name):
 
 
 @ALL
+def test_products_are_the_same_where_few_documents_have_a_partner(name):
+    """In each of 6 queries two documents stand near one another, and the other eight a margin apart or more."""
+    scores = np.tile([0.0, 0.5, *range(4, 20, 2)], 6)
+    labels = np.tile([1.0, 0.0, *range(2, 10)], 6)
+    features = np.column_stack([scores, np.random.default_rng(0).standard_normal((60, 2))])
+    data = RankingDataset.from_arrays(features, labels, group=[10] * 6)
+    weights, direction = np.array([1.0, 0.0, 0.0]), np.array([0.3, -1.0, 2.0])
+    products = objective_of(data, SquaredHinge(), name).at(weights).hessian_product(direction)
+    near = features.reshape(6, 10, 3)
+    differences = near[:, 0] - near[:, 1]
+    expected = direction + 0.75 * 2.0 * differences.T @ (differences @ direction)
+    np.testing.assert_allclose(products, expected, rtol=1e-12)
+
+
+@ALL
 def test_it_travels_to_another_process_without_its_code(name):
     sent = pickle.dumps(PairSums("all", STRUCTURES[name]))
     assert len(sent) < 500
