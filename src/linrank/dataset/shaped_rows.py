@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrank.arrays import Offsets, Vector
+from linrank.arrays import Offsets
 from linrank.dataset.applied_scaling import Scaling
 from linrank.dataset.features import DenseFeatures
+from linrank.dataset.rows_on_demand import RowsOnDemand
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ShapedRows:
+class ShapedRows(RowsOnDemand):
     """f(x) of dense rows x, with the face of features and that of an array; each product computes them anew.
 
     Who goes through blocks asks for `in_memory` once a block, and has its rows in cache for all that follows.
@@ -66,18 +67,3 @@ class ShapedRows:
 
     def joined(self, others: Sequence[Any]) -> DenseFeatures:
         return self.in_memory().joined([other.in_memory() for other in others])
-
-    def product(self, weights: Vector, scores: Vector) -> Vector:
-        return self.in_memory().product(weights, scores)
-
-    def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
-        return self.in_memory().transposed_product(slopes, total)
-
-    def transposed_square_product(self, slopes: Vector, total: Vector) -> Vector:
-        return self.in_memory().transposed_square_product(slopes, total)
-
-    def magnitudes(self) -> DenseFeatures:
-        return self.in_memory().magnitudes()
-
-    def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
-        return self.in_memory().to_dense(columns)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linrank.arrays import Offsets, Vector
 from linrank.cached import cached_property
 from linrank.dataset.features import Features
 from linrank.dataset.query_blocks import block_bounds
 from linrank.dataset.query_offsets import QueryOffsets, without_offsets
+from linrank.dataset.rows_on_demand import RowsOnDemand
 from linrank.dataset.stored_arrays import Runs, fill
 from linrank.dataset.stored_dataset import StoredDataset
 from linrank.errors import LinrankError
@@ -265,7 +265,7 @@ def _runs(runs: Runs, chosen: Offsets) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRows:
+class StoredRows(RowsOnDemand):
     """Some rows of a stored dataset, with the face of features: each product reads them anew.
 
     `offsets` is what is taken off them, where they are of one query.
@@ -298,21 +298,6 @@ class StoredRows:
 
     def take(self, rows: Offsets) -> Features:
         return self.in_memory().take(rows)
-
-    def product(self, weights: Vector, scores: Vector) -> Vector:
-        return self.in_memory().product(weights, scores)
-
-    def transposed_product(self, slopes: Vector, total: Vector) -> Vector:
-        return self.in_memory().transposed_product(slopes, total)
-
-    def transposed_square_product(self, slopes: Vector, total: Vector) -> Vector:
-        return self.in_memory().transposed_square_product(slopes, total)
-
-    def magnitudes(self) -> Features:
-        return self.in_memory().magnitudes()
-
-    def to_dense(self, columns: Offsets | None = None) -> NDArray[Any]:
-        return self.in_memory().to_dense(columns)
 
 
 class SpilledColumn(Sequence[Vector]):
