@@ -112,9 +112,11 @@ def test_a_point_does_not_hold_what_was_read_from_a_file(tmp_path, monkeypatch):
 def test_a_copy_is_held_where_there_is_room(data, monkeypatch):
     seen = []
     monkeypatch.setattr(RankSVM, "_train", lambda self, dataset, validation: seen.append(type(dataset.features)))
-    RankSVM(transforms="rank-gauss").fit(data)
+    held = RankSVM(transforms="rank-gauss").fit(data)
     monkeypatch.setattr("linrank.memory.memory_bytes", lambda: 1.0)
-    RankSVM(transforms="rank-gauss").fit(data)
+    anew = RankSVM(transforms="rank-gauss").fit(data)
+    assert "for want of memory" not in held.transform_reason_
+    assert "for want of memory for a copy" in anew.transform_reason_
     assert seen == [np.ndarray, ShapedRows]
 
 

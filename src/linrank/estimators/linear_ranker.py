@@ -14,6 +14,7 @@ from linrank.arrays import Vector
 from linrank.cached import cached_property
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import one_after_the_other, scaled
+from linrank.dataset.shaped_rows import ShapedRows
 from linrank.dataset.transform_choice import choose_transform
 from linrank.errors import LinrankError
 from linrank.estimators.base import Ranker
@@ -100,6 +101,8 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         # Who learns from files goes through blocks one by one, and needs no copy of all rows where there is no room.
         held = executor is not None or not self.reads_files or has_room(getattr(dataset.features, "nbytes", 0))
         shaped = scaled(dataset, self.transform_, held=held)
+        if isinstance(shaped.features, ShapedRows):
+            self.transform_reason_ += "; rows go through it each time they are used, for want of memory for a copy"
         return shaped, [scaled(watched, self.transform_) for watched in validation]
 
     def _importances(self) -> str:
