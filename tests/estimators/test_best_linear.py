@@ -79,6 +79,29 @@ def test_a_better_one_within_a_standard_error_is_not_taken_and_that_is_said(plai
         assert any("plain RankSVM is kept" in remark for remark in best.remarks_)
 
 
+@pytest.fixture(scope="module")
+def components():
+    """Features as embeddings have them: each smaller than the one before, and weights that do not go by that."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(600, 150)) / np.arange(1, 151)
+    utility = features @ rng.normal(size=150) + 0.3 * rng.normal(size=600)
+    return RankingDataset.from_arrays(features, np.digitize(utility, [0.5, 1.5, 2.5]), group=[15] * 40)
+
+
+def test_features_as_they_are_are_tried_where_their_units_are_not_far_apart(components):
+    best = few(weightings=["pairs"]).fit(components)
+    assert str(best.recipe_) == "none, pairs, l2"
+    assert best.transform_ is None
+    as_they_are = RankSVMCV(CS, cv=3).fit(components)
+    np.testing.assert_array_equal(best.coef_, as_they_are.coef_)
+
+
+def test_features_whose_units_are_far_apart_are_not_tried_as_they_are(components):
+    units = np.where(np.arange(150) == 3, 1e6, 1.0)
+    best = few(weightings=["pairs"]).fit(replace(components, features=components.features * units))
+    assert {tried.recipe.transform for tried in best.tried_} == {"standard", "signed-log", "rank-gauss"}
+
+
 def test_gains_are_over_the_same_queries(skewed_data):
     best = few(transforms=["rank-gauss"], weightings=["queries"]).fit(skewed_data)
     first, second = ([*one.Cs].index(one.C) for one in best.tried_)
@@ -194,7 +217,7 @@ def test_without_time_plain_ranksvm_is_what_there_is_and_what_was_left_out_is_sa
     best = few(max_seconds=1e-9).fit(plain_data)
     assert [tried.recipe for tried in best.tried_] == [best.recipe_]
     (said,) = [remark for remark in best.remarks_ if "recipes were not tried" in remark]
-    assert said.startswith("8 of 9 recipes")
+    assert said.startswith("11 of 12 recipes")
     assert "rank-gauss, ndcg, l2" in said
 
 
@@ -317,7 +340,7 @@ def test_every_recipe_is_told_as_it_is_tried(plain_data):
         ({"weightings": "ndcg"}, "use a list"),
         ({"penalties": []}, "use a list"),
         ({"losses": ["hinge"]}, "losses"),
-        ({"transforms": None}, "transforms=None; use a list of 'standard'"),
+        ({"transforms": None}, "transforms=None; use a list of 'none', 'standard'"),
         ({"transforms": ["standard", "standard"]}, "transforms=.* has 'standard' more than once"),
         ({"losses": ("xe_ndcg", "squared_hinge", "xe_ndcg")}, "losses=.* has 'xe_ndcg' more than once"),
         ({"max_seconds": 0}, "max_seconds"),

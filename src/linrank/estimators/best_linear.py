@@ -13,7 +13,7 @@ import numpy as np
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import scaled
+from linrank.dataset.scaling import choose_scaling, scaled
 from linrank.dataset.summary import count_pairs
 from linrank.errors import LinrankError
 from linrank.estimators.additive_ranker import AdditiveRanker
@@ -56,14 +56,16 @@ class BestLinear(LinearRanker):
     Minimises what `RankSVM` does, with the settings that the data asks for. Every transform is tried with every
     weighting and loss, and the best of these with every penalty, each over a path of C with warm starts. Plain RankSVM
     on standardised features is tried first and kept unless another is better by more than one standard error of the
-    differences, query by query.
+    differences, query by query. RankSVM on features as they are, where their units allow it, is among the others.
 
     Parameters
     ----------
-    transforms : sequence of {"standard", "signed-log", "rank-gauss", "curves"}
-        What may be done to the features. "standard" divides each by its standard deviation, or by its largest size
-        where it is 0 nearly everywhere. With "curves", which are not tried unless they are named, the best loss and
-        weighting are tried with the curves of `AdditiveRanker` too, by smoothings of 100, 10 and 1.
+    transforms : sequence of {"none", "standard", "signed-log", "rank-gauss", "curves"}
+        What may be done to the features. "none" is tried only where the ranges of features are within 1,000 times of
+        one another, as `linrank train` leaves them then: elsewhere it goes by units. "standard" divides each by its
+        standard deviation, or by its largest size where it is 0 nearly everywhere. With "curves", which are not tried
+        unless they are named, the best loss and weighting are tried with the curves of `AdditiveRanker` too, by
+        smoothings of 100, 10 and 1.
     weightings : sequence of {"pairs", "queries", "ndcg"}
         How pairs may be weighed in the squared hinge.
     penalties : sequence of {"l2", "l1"}
@@ -184,10 +186,13 @@ class BestLinear(LinearRanker):
             np.inf if self.max_seconds is None else started + self.max_seconds,
         )
         self.tried_: tuple[TriedRecipe, ...] = ()
+        transforms = [each for each in reversed(TRANSFORMS) if each in self.transforms]
+        if "none" in transforms and not _is_comparable(dataset):
+            transforms.remove("none")
         n_unfinished = n_trainings = 0
         left_out: list[Recipe] = []
         with Threads(self.n_threads) as executor:
-            for recipes in self._in_groups():
+            for recipes in self._in_groups(transforms):
                 with warnings.catch_warnings():
                     # What the chosen one would warn of is said at the end.
                     warnings.simplefilter("ignore")
@@ -258,12 +263,12 @@ class BestLinear(LinearRanker):
         n_folds = min(self.cv, dataset.n_queries)
         return dataset.queries.dealt(n_folds, self.random_state), n_folds
 
-    def _in_groups(self) -> Iterator[list[Recipe]]:
+    def _in_groups(self, transforms: Sequence[str]) -> Iterator[list[Recipe]]:
         """Plain RankSVM, those of each transform, the most promising first, and on the best of these L1 and curves."""
         yield [PLAIN]
         if not self._is_measured():
             return
-        for transform in (each for each in reversed(TRANSFORMS) if each in self.transforms):
+        for transform in transforms:
             recipes = [Recipe(transform, loss=loss) for loss in self.losses if loss != PLAIN.loss]
             if PLAIN.loss in self.losses:
                 recipes += [Recipe(transform, each) for each in ("queries", "ndcg", "pairs") if each in self.weightings]
@@ -343,6 +348,11 @@ class BestLinear(LinearRanker):
         """The chosen weights as a `LinearModel`, with the recipe and the C among its parameters."""
         model = super().to_model(**extra)
         return replace(model, parameters={**model.parameters, **self.choices_})
+
+
+def _is_comparable(dataset: RankingDataset) -> bool:
+    """Whether features can be learnt from as they are, and their units are not far apart."""
+    return dataset.is_trainable and choose_scaling("auto", dataset).scaling is None
 
 
 def _edge(chosen: TriedRecipe) -> str | None:

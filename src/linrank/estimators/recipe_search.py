@@ -186,6 +186,8 @@ class RecipeSearch:
 
 def fitted(transform: str, dataset: RankingDataset) -> Scaling | None:
     """The transform of a recipe, fitted to the data that it is trained on."""
+    if transform == "none":
+        return None
     if transform == "standard":
         return _standard(dataset)
     return choose_transform(transform, "auto" if transform == "signed-log" else "none", dataset).scaling

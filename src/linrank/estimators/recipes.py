@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linrank.arrays import Vector
 from linrank.measures import within_one_standard_error
 
-TRANSFORMS = ("standard", "signed-log", "rank-gauss")
+TRANSFORMS = ("none", "standard", "signed-log", "rank-gauss")
 # Learnt with the weights, and so tried only where they are asked for: bends of curves cost so much.
 CURVES = "curves"
 SMOOTHINGS = (100.0, 10.0, 1.0)
@@ -55,7 +55,7 @@ class Recipe:
         return f"{self.transform}{smoothed}, {what}, {self.penalty}"
 
 
-# What everybody would try first, and what all others must beat.
+# What all others must beat: of those that everybody would try first, the one that does not go by the features' units.
 PLAIN = Recipe("standard")
 
 
