@@ -117,13 +117,16 @@ def _curves(curves: Sequence[Curve], of: str) -> _Operations:
         operations = [
             ("Abs", [of], "sizes"),
             ("Div", ["sizes", "unit"], "in_units"),
-            ("Add", ["in_units", "one"], "from_one"),
+            # What is too far from 0 to be divided by its unit has a logarithm nevertheless.
+            ("Min", ["in_units", "largest"], "bounded"),
+            ("Add", ["bounded", "one"], "from_one"),
             ("Log", ["from_one"], "logs"),
             ("Sign", [of], "signs"),
             ("Mul", ["signs", "logs"], "signed"),
             ("Div", ["signed", "scale"], "curved"),
         ]
-        return operations, {**numbers, "one": np.array(1.0, dtype="<f4")}
+        numbers |= {"one": np.array(1.0, dtype="<f4"), "largest": np.array(np.finfo(np.float32).max, dtype="<f4")}
+        return operations, numbers
     # value_0 + sum over segments of slope_k (x, kept within the segment, - knot_k), as many segments for all features.
     n_segments = max(1, *(len(curve.knots) - 1 for curve in curves if isinstance(curve, Piecewise)))
     starts, ends, slopes = (np.zeros((len(curves), n_segments), dtype="<f4") for _ in range(3))
