@@ -154,6 +154,9 @@ def test_the_round_that_validation_likes_best_is_kept():
         assert scored >= (NDCG @ 3).mean(HELD_OUT_OF_8.features @ others[0].coef_, HELD_OUT_OF_8)
         if kept == 1:
             np.testing.assert_array_equal(ranker.coef_, others[0].coef_)
+        # What is said to have been minimised is what was.
+        said = others[0] if kept == 1 else others[1]
+        assert ranker.objective == ranker.to_model().objective == said.objective
         measures.append(kept)
     assert len(set(measures)) > 1
 

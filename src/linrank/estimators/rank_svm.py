@@ -102,7 +102,10 @@ class RankSVM(PenalizedRanker):
 
     @property
     def objective(self) -> str:
-        formula = LOSSES[self.loss].formula.replace(_WEIGHTED["pairs"], _WEIGHTED[self.weighting])
+        # A first round that was kept is a problem with equal queries, and nothing else was minimised.
+        is_first = getattr(getattr(self, "solution_", None), "round", None) == 1
+        weighting = "queries" if self.weighting == "ndcg" and is_first else self.weighting
+        formula = LOSSES[self.loss].formula.replace(_WEIGHTED["pairs"], _WEIGHTED[weighting])
         return super().objective.replace(LOSSES["squared_hinge"].formula, formula)
 
     def _loss(self) -> PairLoss:

@@ -78,6 +78,8 @@ class Solution:
     certified_gap: float = np.inf
     estimated_gap: float = np.inf
     inner_iterations: int = 0
+    round: int | None = None
+    """Which of several problems, one after the other, the weights are of, counted from 1; None of one alone."""
 
     def at(self, line: Iteration, weights: Vector) -> Self:
         """The same run, as if it had ended at an earlier line of its history."""

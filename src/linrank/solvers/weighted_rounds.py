@@ -158,6 +158,7 @@ class _Run:
         return replace(
             kept,
             message=kept.message if kept.interrupted else kept.message + rounds,
+            round=self.kept + 1,
             history=tuple(self._lines),
             iterations=sum(one.iterations for one in self.rounds),
             inner_iterations=sum(one.inner_iterations for one in self.rounds),
