@@ -133,7 +133,7 @@ def cut_into_blocks(
     The blocks are views where each query's rows stand together already, and follow one another in grouped order. Data
     that no method can train on is refused. Other `features` of the same rows may stand in the place of the dataset's.
     """
-    dataset.check_trainable()
+    dataset.check_trainable(shaped=features is not None)
     queries = dataset.queries
     if features is None:
         features = dataset.grouped_features()

@@ -21,6 +21,7 @@ from linrank.dataset.frames import column_names
 from linrank.dataset.missing_rule import MissingRule
 from linrank.dataset.queries import Queries, check_folds
 from linrank.dataset.text_column import TextColumn
+from linrank.dataset.trainable import fault_beside_features, training_fault
 from linrank.dataset.unretrieved import Unretrieved
 from linrank.dataset.width import check_room
 from linrank.errors import LinrankError, UnusableNumberError
@@ -194,11 +195,14 @@ class RankingDataset:
         """The feature names, or their numbers from 1 where they have none."""
         return self.feature_names or numbers_as_names(self.n_features)
 
-    def check_trainable(self) -> None:
-        """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once."""
+    def check_trainable(self, *, shaped: bool = False) -> None:
+        """Refuse numbers that are not finite, or so large that sums of their products are not; they are read once.
+
+        Features that are `shaped` before anything is learnt from them may be as large as they are.
+        """
         self.check_complete()
-        if self._training_fault:
-            raise UnusableNumberError(self._training_fault)
+        if self._training_fault and (fault := fault_beside_features(self) if shaped else self._training_fault):
+            raise UnusableNumberError(fault)
 
     def check_complete(self) -> None:
         """Refuse features that are missing or infinite."""
@@ -212,8 +216,6 @@ class RankingDataset:
 
     @cached_property
     def _training_fault(self) -> str | None:
-        from linrank.dataset.trainable import training_fault
-
         return training_fault(self)
 
     def grouped_features(self) -> Features:

@@ -27,9 +27,13 @@ _TOGETHER = "Divide all weights by the same number."
 
 def training_fault(dataset: RankingDataset) -> str | None:
     """The first number that no method can train on, and what to do about it; None where there is none."""
+    return fault_of_rows(as_features(dataset.features), dataset.feature_names) or fault_beside_features(dataset)
+
+
+def fault_beside_features(dataset: RankingDataset) -> str | None:
+    """The same of labels and weights alone."""
     return (
-        fault_of_rows(as_features(dataset.features), dataset.feature_names)
-        or _fault_of(dataset.labels, LARGEST_NUMBER, "the label in row", _GRADES)
+        _fault_of(dataset.labels, LARGEST_NUMBER, "the label in row", _GRADES)
         or _fault_of(dataset.document_weights, LARGEST_WEIGHT, "the weight of row", _TOGETHER)
         or _fault_of(dataset.query_weights, LARGEST_WEIGHT, "the weight of query", _TOGETHER)
     )

@@ -274,7 +274,8 @@ class Ranker(PlainEstimator, metaclass=ABCMeta):
             raise LinrankError(f"{type(self).__name__} takes no weights of documents (sample_weight). Leave them out.")
         if weights is not None and not weights.any():
             raise LinrankError("every sample weight is zero: no pair counts. Give some documents a weight.")
-        dataset.check_trainable()
+        # What features become that go through something first is looked at where it is cut into blocks.
+        dataset.check_trainable(shaped=self.shapes_features)
         return dataset
 
     def _from_file(self, dataset: StoredDataset | PartitionedDataset, *, first: bool) -> RankingDataset:
