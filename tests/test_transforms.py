@@ -357,30 +357,6 @@ def test_a_model_with_curves_scores_without_a_compiler(data, tmp_path):
     assert np.load(tmp_path / "scores.npy").tobytes() == expected.tobytes()
 
 
-def test_auto_looks_at_validation_queries_where_there_are_some_and_says_so(data):
-    train, vali = data.split(0.7, 0.3)
-    ranker = RankSVM(C=0.1, transforms="auto").fit(train, eval_set=vali)
-    assert ranker.transform_.kind == "rank-gauss"
-    assert re.search(
-        r"ndcg@10 on validation queries: none 0\.\d+, rank-gauss 0\.\d+, signed-log", ranker.transform_reason_
-    )
-    # Long tails suggest ranks; where the tails themselves decide, validation takes that back.
-    rng = np.random.default_rng(0)
-    features = np.exp(3.0 * rng.normal(size=(3000, 2)))
-    labels = np.digitize(features @ [1.0, -1.0], [-20.0, 0.0, 20.0])
-    tails = RankingDataset.from_arrays(features, labels, group=[30] * 100)
-    train, vali = tails.split(0.7, 0.3)
-    by_features = RankSVM(C=1e-4, transforms="auto").fit(train)
-    assert by_features.transform_.kind == "rank-gauss"
-    by_validation = RankSVM(C=1e-4, transforms="auto").fit(train, eval_set=vali)
-    assert by_validation.transform_ is None or by_validation.transform_.kind != "rank-gauss"
-    said = by_validation.transform_reason_
-    assert "was taken" in said
-    # What is said of the curves that were suggested is not said of what was taken.
-    assert "the features alone suggest rank-gauss (curves of 64 knots at most; auto: 2 of 2" in said
-    assert said.index("curves of") > said.index("suggest")
-
-
 def test_other_rows_and_columns_by_name_are_transformed_alike(data):
     ranker = RankSVM(C=0.1, transforms="rank-gauss").fit(data)
     mixed = RankingDataset.from_arrays(

@@ -43,7 +43,7 @@ def add_method_options(parser: ArgumentParser) -> None:
         "--weighting",
         choices=("pairs", "queries", "ndcg"),
         help="what counts alike: pairs; or queries, C then weighing a sum of means over pairs; ndcg: queries, with "
-        "pairs weighed for the top of the list in a few rounds (pairs)",
+        "pairs weighed for the top of the list in a few rounds, with --validate until it gains no more (pairs)",
     )
     ranksvm.add_argument(
         "--solver", choices=tuple(SOLVERS), help="(newton, proximal with corners; smoothed for the hinge)"
@@ -105,17 +105,19 @@ def check_transform(arguments: Namespace, ranker: Any = None) -> None:
                 )
 
 
-def feature_choice(arguments: Namespace, ranker: Any, train: Any, vali: Any, through: Any) -> Any:
+def feature_choice(arguments: Namespace, ranker: Any, train: Any, vali: Any, cluster: Any) -> Any:
     """What features go through before the ranker sees them: --transform and --scaling, or what is its own affair."""
-    from linrank.dataset.scaling import ScalingChoice
+    from linrank.dataset.scaling import ScalingChoice, one_after_the_other
     from linrank.dataset.transform_choice import choose_transform
     from linrank.estimators.auto_transform import choose_on_validation
+    from linrank.executors.pieces import through
 
     if ranker.shapes_features:
         return ScalingChoice(None, f"what {arguments.method} does with the features is its own")
     if arguments.transform == "auto":
-        return choose_on_validation(arguments.scaling, train, vali, through=through)
-    return choose_transform(arguments.transform, arguments.scaling, train, through)
+        return choose_on_validation(lambda _: arguments.scaling, train, vali, executor=cluster)
+    by = one_after_the_other if cluster is None else through(cluster)
+    return choose_transform(arguments.transform, arguments.scaling, train, by)
 
 
 class _OneMethod(Action):

@@ -63,7 +63,11 @@ def parser() -> ArgumentParser:
         "model", nargs="?", help="file to write, - for standard output (the data's name with .model.json)"
     )
     made.add_argument("-C", type=float, metavar="C", help="weight of ranksvm's loss, a sum over pairs (1)")
-    made.add_argument("--validate", metavar="DATA", help="judged data to measure the model on")
+    made.add_argument(
+        "--validate",
+        metavar="DATA",
+        help="judged data to measure the model on; --best, --transform auto and --weighting ndcg choose by it",
+    )
     made.add_argument(
         "--patience", type=int, metavar="N", help="stop after N iterations without a better NDCG@10 on --validate"
     )
@@ -96,9 +100,8 @@ def run(arguments: Namespace) -> None:
 def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: Callable[[Any], object]) -> None:
     from linrank.dataset.feature_shapes import FeatureShapes
     from linrank.dataset.features import scores_of
-    from linrank.dataset.scaling import one_after_the_other, scaled
+    from linrank.dataset.scaling import scaled
     from linrank.dataset.signed_log import SignedLog
-    from linrank.executors.pieces import through
 
     ranker = make_ranker(arguments, None if arguments.quiet or arguments.json else show)
     started = time.perf_counter()
@@ -110,8 +113,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     # Of data in memory while it is trained on, which keeps no processor busy all the time; a file is read once more.
     fingerprint = train.fingerprint if is_left_on_disk(arguments) else begun(train.fingerprint)
     with naming(arguments.data):
-        by = one_after_the_other if cluster is None else through(cluster)
-        choice = feature_choice(arguments, ranker, train, vali, by)
+        choice = feature_choice(arguments, ranker, train, vali, cluster)
         scaling = choice.scaling
         # What was read here alone need not be held beside what a transform makes of it.
         is_over = isinstance(scaling, FeatureShapes | SignedLog) and not (is_left_on_disk(arguments) or train.is_sparse)
@@ -119,7 +121,7 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
             fingerprint()
         train_scaled = scaled(train, scaling, in_place=is_over)
         if not is_left_on_disk(arguments):
-            train_scaled.check_trainable()
+            train_scaled.check_trainable(shaped=ranker.shapes_features)
     vali_scaled = None if vali is None else scaled(vali, scaling)
     ranker.set_params(**wanted_settings(arguments, train.names, scaling))
     watched = [vali_scaled] if vali_scaled is not None and ranker.watches else None

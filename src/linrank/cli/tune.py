@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> None:
     reading = time.perf_counter() - started
     with naming(arguments.data):
         if arguments.transform == "auto":
-            choice = choose_on_validation(arguments.scaling, train, vali, arguments.measure)
+            choice = choose_on_validation(lambda _: arguments.scaling, train, vali, arguments.measure)
         else:
             choice = choose_transform(arguments.transform, arguments.scaling, train)
         train_scaled = scaled(train, scaling := choice.scaling)

@@ -15,6 +15,9 @@ TRANSFORMS = ("none", *get_args(TransformKind), "auto")
 """What a user may ask for; "rank-gauss:128" has so many knots."""
 
 
+_UNWEIGHTED = "fitted to all documents alike, whatever they weigh"
+
+
 @dataclass(frozen=True)
 class AskedTransform:
     """A transform by its name, and the knots of its curves."""
@@ -55,7 +58,15 @@ def choose_transform(
             "Leave out one of them."
         )
     fitted = fit_transform(kind, dataset, through, knots=asked.knots, scaling=scaling)  # type: ignore[arg-type]
-    return ScalingChoice(fitted, _joined(_said(asked, kind, scaling), why))
+    return ScalingChoice(
+        fitted, _joined(_said(asked, kind, scaling), why, _UNWEIGHTED if _has_weights(dataset) else "")
+    )
+
+
+def _has_weights(dataset: RankingDataset) -> bool:
+    if isinstance(dataset, RankingDataset):
+        return dataset.document_weights is not None
+    return bool(dataset.weighs_documents)
 
 
 def _joined(*reasons: str) -> str:

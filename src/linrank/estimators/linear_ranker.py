@@ -77,11 +77,6 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
         """The ranker of a model with these parameters, not trained, for features that went through its transform."""
         return type(self)(**{**self.get_params(), "transforms": None}) if self.shapes_features else self
 
-    @property
-    def _scaling_after(self) -> str:
-        # Ranks are comparable as they are, and logarithms once they are scaled.
-        return "auto" if self.transforms == "signed-log" else "none"
-
     def _prepared(
         self, dataset: RankingDataset, validation: list[RankingDataset]
     ) -> tuple[RankingDataset, list[RankingDataset]]:
@@ -94,9 +89,9 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             from linrank.estimators.auto_transform import choose_on_validation
 
             measure = getattr(self, "measure", "ndcg@10")
-            choice = choose_on_validation(self._scaling_after, dataset, validation[-1], measure, by)
+            choice = choose_on_validation(scaling_after, dataset, validation[-1], measure, executor)
         else:
-            choice = choose_transform(self.transforms, self._scaling_after, dataset, by)
+            choice = choose_transform(self.transforms, scaling_after(self.transforms), dataset, by)
         self.transform_, self.transform_reason_ = choice.scaling, str(choice)
         # Who learns from files goes through blocks one by one, and needs no copy of all rows where there is no room.
         held = executor is not None or not self.reads_files or has_room(getattr(dataset.features, "nbytes", 0))
@@ -173,6 +168,11 @@ class LinearRanker(Ranker, metaclass=ABCMeta):
             warnings.warn(NO_PAIRS, UserWarning, stacklevel=4)
         if unfinished is not None and not solution.converged:
             warnings.warn(f"not converged: {solution.message}; {unfinished}", ConvergenceWarning, stacklevel=4)
+
+
+def scaling_after(transform: str) -> str:
+    """What follows a transform unless a user says so: ranks are comparable as they are, logarithms once scaled."""
+    return "auto" if transform == "signed-log" else "none"
 
 
 def who_computes(ranker: Any, n_threads: int | None = None) -> Any:

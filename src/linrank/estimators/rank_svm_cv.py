@@ -21,6 +21,7 @@ from linrank.dataset.transform_choice import choose_transform
 from linrank.errors import LinrankError
 from linrank.estimators.choosing import Choice, best_strength
 from linrank.estimators.declaring import fixed, with_settings
+from linrank.estimators.linear_ranker import scaling_after
 from linrank.estimators.minimizing_ranker import say_if_no_weights
 from linrank.estimators.rank_svm import RankSVM
 from linrank.estimators.searching import Edge, Tried, beyond, edges_of, unfinished_said
@@ -98,10 +99,12 @@ class RankSVMCV(RankSVM):
         return prepared
 
     def _of_fold(self, train: RankingDataset) -> Scaling | None:
-        # What is fitted on data that C is then measured on would flatter it: each fold has a transform of its own.
-        if self.transforms is None:
+        # What is fitted on data that C is then measured on would flatter it: each fold has a transform of its own, of
+        # the kind that was chosen for all of them, since a C of one kind says nothing of another's.
+        if self.transform_ is None:
             return None
-        return choose_transform(self.transforms, self._scaling_after, train).scaling
+        kind = self.transform_.kind if self.transforms == "auto" else str(self.transforms)
+        return choose_transform(kind, scaling_after(kind), train).scaling
 
     def cut(self, dataset: RankingDataset, choose: _Choose) -> None:
         """Let the next `fit` cross-validate on these data, each fold with what is chosen for its training part.
