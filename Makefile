@@ -10,6 +10,9 @@ IN_JOBS := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # How long `make fuzz` attacks each reader.
 SECONDS_A_READER ?= 90
 
+# Tests start hundreds of processes, which would compile every module anew where this is set.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-engines test-bounds test-faults test-versions test-package coverage mutation fuzz check bench docs \
   format clean help
 

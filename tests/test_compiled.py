@@ -9,7 +9,10 @@ import pytest
 
 TESTS = Path(__file__).parent
 EVERY_KERNEL = "from linrank.warmup import use_every_kernel; use_every_kernel()"
-ONE_FIT = "from linrank import RankSVM, make_ranking; RankSVM().fit(make_ranking(20, 10, 5)[0])"
+# Of these few kernels.
+ONE_USE = (
+    "from linrank import evaluate, make_ranking; data, w = make_ranking(9, 9, 3); evaluate(data.features @ w, data)"
+)
 COUNTED = """
 from linrank import compiled
 print(sum(len(kernel.signatures) for kernel in compiled._kernels), sum(compiled.compilations().values()))
@@ -37,18 +40,18 @@ def test_a_second_process_compiles_nothing():
 
 
 def test_an_empty_cache_is_filled_and_then_used(tmp_path):
-    assert used_and_compiled(ONE_FIT, NUMBA_CACHE_DIR=str(tmp_path))[1] > 5
-    assert used_and_compiled(ONE_FIT, NUMBA_CACHE_DIR=str(tmp_path))[1] == 0
+    assert used_and_compiled(ONE_USE, NUMBA_CACHE_DIR=str(tmp_path))[1] > 5
+    assert used_and_compiled(ONE_USE, NUMBA_CACHE_DIR=str(tmp_path))[1] == 0
 
 
 def test_works_where_nothing_can_be_written():
-    assert used_and_compiled(ONE_FIT, NUMBA_CACHE_DIR="/dev/null/none")[1] > 5
+    assert used_and_compiled(ONE_USE, NUMBA_CACHE_DIR="/dev/null/none")[1] > 5
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this run is the run without a compiler")
 def test_the_kernels_tests_pass_without_a_compiler():
-    result = run(
-        "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "kernels", str(TESTS), NUMBA_DISABLE_JIT="1"
-    )
+    # Those that have none would be gathered for half a minute.
+    files = [str(file) for file in TESTS.rglob("test_*.py") if "mark.kernels" in file.read_text()]
+    result = run("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "kernels", *files, NUMBA_DISABLE_JIT="1")
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-2000:]
     assert " passed" in result.stdout

@@ -70,7 +70,7 @@ def test_data_of_another_width_and_raw_weights_are_refused(shapes):
 
 @pytest.mark.parametrize("n_rows", [3, 70_001])
 def test_infinity_is_beyond_the_last_knot_however_many_rows_there_are(n_rows):
-    curves = [(1e15 + np.arange(n) * 0.125, np.arange(float(n))) for n in (1, 2, 65, 20_000)]
+    curves = [(1e15 + np.arange(n) * 0.125, np.arange(float(n))) for n in (1, 2, 65, 1_000)]
     shapes = FeatureShapes.of("additive", curves)
     for value, expected in ((np.inf, [values[-1] for _, values in curves]), (-np.inf, [0.0] * 4)):
         for dtype in (np.float64, np.float32):
