@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, explain, make_ranking
+from linrank import DataFormatError, LinearModel, LinrankError, RankingDataset, RankSVM, explain, export, make_ranking
 from linrank.dataset import fingerprint
 from linrank.dataset.feature_products import FeatureProducts
 from linrank.dataset.feature_shapes import FeatureShapes
@@ -350,3 +350,9 @@ def test_products_that_leave_float64_are_refused_without_a_warning():
         model.predict(rows)
     with pytest.raises(LinrankError, match=r"what a \* b adds to the score leaves float64"):
         explain(model, rows[1], rows[0])
+
+
+def test_a_model_may_be_written_by_hand_as_lists():
+    model = LinearModel([2, -1], ["a", "b"])
+    assert model.predict(np.array([[1.0, 0.5]])).tolist() == [1.5]
+    assert str(export(model, "csv")) == str(export(LinearModel(np.array([2.0, -1.0]), ("a", "b")), "csv"))

@@ -79,6 +79,9 @@ class LinearModel:
     products: FeatureProducts | None = None
 
     def __post_init__(self) -> None:
+        # Whoever writes one by hand writes lists.
+        object.__setattr__(self, "weights", np.asarray(self.weights, dtype=np.float64))
+        object.__setattr__(self, "feature_names", tuple(self.feature_names))
         if len(self.weights) != len(self.feature_names):
             raise LinrankError(f"{len(self.weights)} weights, but {len(self.feature_names)} feature names.")
         if not np.isfinite(self.weights).all():

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linrank import LinearModel, make_ranking
+from linrank import LinearModel, RankSVM, make_ranking
 from linrank.cli import main
 from linrank.dataset.scaling import fit_scaling
 from linrank.reading.write_svmlight import write_svmlight
@@ -108,6 +108,26 @@ def test_settings_are_told_with_what_they_are_unless_set(run):
     out = run("export", "--to", "solr", "--settings")[1]
     assert "\nstore : the feature store" in out
     assert "store=_DEFAULT_" in out
+
+
+def test_weights_of_features_that_were_transformed_before(run):
+    data, _ = make_ranking(20, 10, 4, random_state=1)
+    model = RankSVM(C=0.01, transforms="rank-gauss").fit(data).to_model()
+    model.save("curved.json")
+    code, _, err = run("export", "curved.json", "--to", "solr")
+    assert code == 1
+    assert "export with --transformed" in err.replace("\n", " ")
+    code, out, _ = run("export", "curved.json", "--to", "solr", "--transformed", "--data", "judged.txt")
+    assert code == 0
+    weights = json.loads(Path("curved.solr.json").read_text())["params"]["weights"]
+    assert weights == dict(zip(model.feature_names, model.weights.tolist(), strict=True))
+    vectors = json.loads(Path("curved.solr.json.vectors.json").read_text())
+    assert vectors["features"] == list(model.feature_names)
+    for vector in vectors["vectors"]:
+        assert vector["score"] == pytest.approx(np.dot(vector["inputs"], model.weights), rel=1e-5, abs=1e-5)
+    assert "0 change order" in out
+    assert "and not raw ones" in out
+    assert "go through no transform" in run("export", "m.json", "--to", "solr", "--transformed")[2]
 
 
 def test_remedies_are_in_the_words_of_the_command_line(run):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from linrank.errors import LinrankError
 from linrank.exporting.registry import TARGETS
 
 if TYPE_CHECKING:
+    from linrank.dataset.ranking_dataset import RankingDataset
     from linrank.exporting.export import Export
     from linrank.model import LinearModel
 
@@ -55,6 +56,11 @@ def parser() -> ArgumentParser:
     )
     made.add_argument(
         "--data", metavar="DATA", help="documents on which to compare the target's order with the model's"
+    )
+    made.add_argument(
+        "--transformed",
+        action="store_true",
+        help="the target's features went through the model's transform when they were indexed: write weights of these",
     )
     made.add_argument("--json", action="store_true", help="print what was done as one JSON object")
     add_data_options(made)
@@ -93,6 +99,8 @@ def _export(arguments: Namespace, engine: Any, out: str) -> None:
         from linrank.cli.scoring import read_to_score
 
         data = read_to_score(arguments.data, arguments, model, by_query=True)
+    if arguments.transformed:
+        model, data = _after_its_transform(model, data)
     made = export(model, engine, names=names, shift=arguments.shift, data=data)
     if out == STANDARD:
         if isinstance(made.content, bytes):
@@ -101,9 +109,22 @@ def _export(arguments: Namespace, engine: Any, out: str) -> None:
     else:
         made.save(out)
     if arguments.json:
-        dump_json(_record(made, out))
+        dump_json(_record(made, out) | {"transformed": arguments.transformed})
     else:
-        _show(made, out, model)
+        _show(made, out, model, transformed=arguments.transformed)
+
+
+def _after_its_transform(model: LinearModel, data: RankingDataset | None) -> tuple[LinearModel, RankingDataset | None]:
+    """The model of features that went through its transform, and data as it then is."""
+    from linrank.dataset.feature_shapes import FeatureShapes
+    from linrank.dataset.signed_log import SignedLog
+
+    transform = model.scaling
+    if not isinstance(transform, FeatureShapes | SignedLog):
+        raise LinrankError("--transformed: the features of this model go through no transform. Leave it out.")
+    if data is not None:
+        data = replace(data, features=transform.apply(data.features))
+    return replace(model, scaling=None), data
 
 
 def _settings_in_words(target: str, class_: type[Any]) -> str:
@@ -113,7 +134,7 @@ def _settings_in_words(target: str, class_: type[Any]) -> str:
     return f"{target}: {says}\n\nunless set: {defaults}\n" if defaults else f"{target}: {says}\n"
 
 
-def _show(made: Export, out: str, model: LinearModel) -> None:
+def _show(made: Export, out: str, model: LinearModel, *, transformed: bool) -> None:
     print_ = console().print
     ranking, engine = made.ranking, made.engine
     where = "standard output" if out == STANDARD else out
@@ -128,6 +149,8 @@ def _show(made: Export, out: str, model: LinearModel) -> None:
         print_(f"no longer needed, {len(ranking.unused)} of {counted(model.n_features, 'feature')}: {shown}{more}")
     for note in made.notes:
         print_(f"note: {note}")
+    if transformed:
+        print_("note: these weigh features as the model transforms them (linrank show --json), and not raw ones")
     if made.order_changes is not None:
         print_(f"order: {made.order_changes}")
     commands = made.commands(out)

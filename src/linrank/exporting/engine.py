@@ -154,8 +154,9 @@ def _no_curves(title: str, ranking: WeightedSum) -> str:
         own = f" In Solr a feature may be that function itself: {solr_function(curve, name)}."
     return (
         f"{title} weighs features as they are, and cannot compute what the model makes of them first. Compute it when "
-        f"documents are indexed, store it in the features' place, and export replace(model, scaling=None): "
-        f"{curve.said(name)}. All are in linrank show --json.{own} Or export to a target that computes "
+        "documents are indexed, store it in the features' place, and export with --transformed (in Python "
+        f"replace(model, scaling=None)): {curve.said(name)}. All are in linrank show --json.{own} Or export to a "
+        "target that computes "
         f"{'curves' if as_trees else 'logarithms'}: {_CAN_COMPUTE}{as_trees}."
     )
 
