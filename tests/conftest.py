@@ -53,8 +53,12 @@ def letor(request) -> Letor:
     return request.getfixturevalue(f"{request.param}_letor")
 
 
-# Files of few tests that take long: what compiles all kernels first of all, since others then find them compiled.
-SLOW = ("test_compiled.py", "test_docs.py", "test_cli.py", "test_layouts.py", "test_kills.py", "test_first_second.py")
+# Files of few tests that take long: what compiles all kernels first of all, since others then find them compiled, and
+# beside it what compiles kernels of its own.
+SLOW = (
+    "test_compiled.py", "test_kernel_cache.py", "test_docs.py", "test_cli.py", "test_layouts.py", "test_kills.py",
+    "test_first_second.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):
