@@ -104,6 +104,17 @@ def test_a_full_disk_is_said_and_nothing_is_lost(made, tmp_path, monkeypatch, ca
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+LONG = ["a" * 241, "é" * 127, "a" * 255, "€" * 85]
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]])
+def test_every_name_that_a_file_may_have_is_written(made, tmp_path, name, memory):
+    out = tmp_path / f"{name.encode()[: 255 - len('.linrank')].decode(errors='ignore')}.linrank"
+    assert main(["convert", str(made / "data.txt"), str(out), *memory]) == 0
+    assert list(tmp_path.iterdir()) == [out]
+
+
 def test_a_comparison_whose_disk_is_full_says_so_and_goes_on_later(made, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = f"compare {made}/data.txt --methods single-feature,ridge --folds 3 --jobs 1 --out out --no-report".split()
