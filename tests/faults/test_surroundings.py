@@ -115,6 +115,18 @@ def test_every_name_that_a_file_may_have_is_written(made, tmp_path, name, memory
     assert list(tmp_path.iterdir()) == [out]
 
 
+@pytest.mark.parametrize("name", WRITING)
+def test_a_name_that_no_file_may_have_is_said_before_any_work(made, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    command = words(name, made)
+    long = "a" * (256 - len(Path(name).suffix)) + Path(name).suffix
+    assert main([long if word == name else word for word in command]) == 1
+    err = capsys.readouterr().err
+    assert is_one_line(err, command[0]), err
+    assert "this name is too long for a file. Use a shorter one." in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_comparison_whose_disk_is_full_says_so_and_goes_on_later(made, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = f"compare {made}/data.txt --methods single-feature,ridge --folds 3 --jobs 1 --out out --no-report".split()
