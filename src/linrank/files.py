@@ -50,7 +50,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
     # Through a link, what it points to is replaced, and the link stays.
     target = Path(path).resolve()
     encoding = None if "b" in mode else "utf-8"
-    with _naming_what_is_full(path):
+    with naming_what_is_full(path):
         yield from _replaced(target, mode, encoding)
 
 
@@ -76,7 +76,7 @@ def _replaced(target: Path, mode: str, encoding: str | None) -> Iterator[IO[Any]
 
 
 @contextmanager
-def _naming_what_is_full(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming_what_is_full(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let what the system says of a full disk name the file; of itself it names none."""
     try:
         yield

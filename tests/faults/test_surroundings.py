@@ -104,6 +104,16 @@ def test_a_full_disk_is_said_and_nothing_is_lost(made, tmp_path, monkeypatch, ca
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_disk_that_is_full_for_staged_writes_is_said_of_the_output(made, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = ["convert", f"{made}/data.txt", "out.linrank", "--memory", "1GB"]
+    with little_room():
+        assert main(command) == 1
+    err = capsys.readouterr().err
+    assert "linrank convert: out.linrank: File too large. Make room" in err, err
+    assert main([*command, "--resume"]) == 0
+
+
 LONG = ["a" * 241, "é" * 127, "a" * 255, "€" * 85]
 
 
