@@ -176,6 +176,8 @@ def test_scores_read_back_to_the_same_bits(scores, tmp_path):
         ("1\nx\n", "scores:2: the score is 'x', not a number"),
         ("1\n\n", "scores:2: the score is '', not a number"),
         ("nan\n2\n", "scores:1: the score is NaN"),
+        ("1\n2\v\n", r"scores:2: the score is '2\\x0b', not a number"),
+        ("1\f\n2\n", r"scores:1: the score is '1\\x0c', not a number"),
         ("1\n", "has 1 scores, but the data has 2 documents"),
     ],
 )
