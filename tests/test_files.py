@@ -1,3 +1,4 @@
+import os
 import tempfile
 from pathlib import Path
 from subprocess import PIPE
@@ -87,6 +88,22 @@ def test_what_a_killed_process_left_is_cleared_by_the_next_that_writes_the_same(
     assert stray.name.startswith(".file.other.")
     assert path.read_text() == "new"
     assert not other.exists()
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "€", "\U0001f600", "\udce9"])
+def test_a_file_with_a_long_name_is_written_and_what_is_left_of_it_alone_is_cleared(tmp_path, letter):
+    n_letters = 255 // len(os.fsencode(letter))
+    path, other = tmp_path / (letter * n_letters), tmp_path / (letter * (n_letters - 1))
+    for target in (path, other):
+        begun(target, "killed")[0].communicate(timeout=60)
+    assert len(list(tmp_path.glob(".*.part"))) == 2
+    with replacing(path) as file:
+        file.write("new")
+    assert path.read_text() == "new"
+    assert len(list(tmp_path.glob(".*.part"))) == 1
+    with replacing(other) as file:
+        file.write("new")
+    assert not list(tmp_path.glob(".*.part"))
 
 
 def test_two_processes_that_write_the_same_file_end_with_one_whole_file(tmp_path):

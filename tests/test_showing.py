@@ -176,13 +176,17 @@ def test_a_vacuous_bound_is_nowhere_printed():
 
 
 @pytest.mark.parametrize(
-    "text", ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1", "'=1"]
+    "text",
+    [
+        *("=cmd|' /C calc'!A0", "+1+1", "-2+3", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1", "'=1"),
+        *(" =cmd", "  \t@x", "\xa0=1", "\u200b=1", "\ufeff+a", "\x1f=1", " '=1"),
+    ],
 )
 def test_a_field_that_a_spreadsheet_would_run_is_text_there(text):
     assert for_spreadsheet(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("value", ["q=1", "-1", "+2.5e-3", "a@b", "", -1, 0.5, None])
+@pytest.mark.parametrize("value", ["q=1", "-1", "+2.5e-3", "a@b", "", " ", " a =1", "\u200bq", -1, 0.5, None])
 def test_any_other_field_is_as_it_was(value):
     assert for_spreadsheet(value) == value
 

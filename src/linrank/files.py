@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import shutil
@@ -29,6 +30,8 @@ _PART = ".part"
 # What mkstemp puts between a prefix and a suffix.
 _RANDOM = re.compile("[a-z0-9_]{8}")
 _FOLDER, _LOCK = "linrank-", "lock"
+# Of a longer name so many bytes are in the name of what is on the way to it, which every file system takes then.
+_MOST_SHOWN = 100
 
 
 def encoded_text(text: str, what: str) -> bytes:
@@ -47,7 +50,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]
     # Through a link, what it points to is replaced, and the link stays.
     target = Path(path).resolve()
     encoding = None if "b" in mode else "utf-8"
-    with _naming_what_is_full(path):
+    with naming_what_is_full(path):
         yield from _replaced(target, mode, encoding)
 
 
@@ -73,7 +76,7 @@ def _replaced(target: Path, mode: str, encoding: str | None) -> Iterator[IO[Any]
 
 
 @contextmanager
-def _naming_what_is_full(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming_what_is_full(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let what the system says of a full disk name the file; of itself it names none."""
     try:
         yield
@@ -86,7 +89,7 @@ def _naming_what_is_full(path: str | os.PathLike[str]) -> Iterator[None]:
 def _part_of(target: Path) -> tuple[int, Path]:
     """Make and hold the file that is to become `target`: in the same folder, so that moving it is one step."""
     while True:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=_PART)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{in_short(target.name)}.", suffix=_PART)
         if _hold(descriptor):
             return descriptor, Path(name)
         os.close(descriptor)
@@ -101,7 +104,15 @@ def _clear_strays(target: Path) -> None:
 
 def parts_of(target: Path) -> list[Path]:
     """What is on the way to a file, or was when its process was killed."""
-    return _left_in(target.parent, f".{target.name}.", _PART)
+    return _left_in(target.parent, f".{in_short(target.name)}.", _PART)
+
+
+def in_short(name: str) -> str:
+    """A file's name, or of a long one its beginning and what tells it from others: there is room for more beside it."""
+    encoded = os.fsencode(name)
+    if len(encoded) <= _MOST_SHOWN:
+        return name
+    return f"{encoded[:_MOST_SHOWN].decode(errors='ignore')}.{hashlib.sha256(encoded).hexdigest()[:16]}"
 
 
 def _left_in(folder: Path, start: str, end: str = "") -> list[Path]:

@@ -65,6 +65,8 @@ def for_spreadsheet(value: object) -> object:
 
     Numbers are as they were. Whoever reads the file takes one ' off every field that begins with it.
     """
-    if isinstance(value, str) and value[:1] in _BEGIN_FORMULAS and finite_from_text(value) is None:
-        return f"'{value}"
-    return value
+    if not isinstance(value, str) or finite_from_text(value) is not None:
+        return value
+    # Some programs pass over blanks and what is not seen, such as a letter without width.
+    seen = next((letter for letter in value if letter.isprintable() and not letter.isspace()), "")
+    return f"'{value}" if value.startswith(_BEGIN_FORMULAS) or seen in _BEGIN_FORMULAS else value

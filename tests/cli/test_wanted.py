@@ -70,7 +70,10 @@ def test_the_path_takes_bounds(folder, capsys):
         ("title\n", "bounds.txt:1: 'title' is not 'feature +', 'feature -' or 'feature LOWER UPPER'."),
         ("title 2 1\n", "bounds.txt:1: the lower bound 2 is above the upper one, 1."),
         ("title +\ntitle -\n", "bounds.txt:2: 'title' is there twice"),
-        ("age 0 high\n", "bounds.txt:1: 'high' is no bound; use a number, or * for none."),
+        ("age 0 high\n", "bounds.txt:1: 'high' is no upper bound; use a number, or * for none."),
+        ("title +\nage 0 -inf\n", "bounds.txt:2: '-inf' is no upper bound; use a number, or * for none."),
+        ("age inf 1\n", "bounds.txt:1: 'inf' is no lower bound; use a number, or * for none."),
+        ("age 0 1\v\n", r"bounds.txt:1: '1\x0b' is no upper bound; use a number, or * for none."),
         ("\n# nothing\n", "bounds.txt: holds no bounds."),
     ],
 )

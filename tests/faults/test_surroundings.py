@@ -104,6 +104,39 @@ def test_a_full_disk_is_said_and_nothing_is_lost(made, tmp_path, monkeypatch, ca
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_disk_that_is_full_for_staged_writes_is_said_of_the_output(made, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    command = ["convert", f"{made}/data.txt", "out.linrank", "--memory", "1GB"]
+    with little_room():
+        assert main(command) == 1
+    err = capsys.readouterr().err
+    assert "linrank convert: out.linrank: File too large. Make room" in err, err
+    assert main([*command, "--resume"]) == 0
+
+
+LONG = ["a" * 241, "é" * 127, "a" * 255, "€" * 85]
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]])
+def test_every_name_that_a_file_may_have_is_written(made, tmp_path, name, memory):
+    out = tmp_path / f"{name.encode()[: 255 - len('.linrank')].decode(errors='ignore')}.linrank"
+    assert main(["convert", str(made / "data.txt"), str(out), *memory]) == 0
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_name_that_no_file_may_have_is_said_before_any_work(made, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    command = words(name, made)
+    long = "a" * (256 - len(Path(name).suffix)) + Path(name).suffix
+    assert main([long if word == name else word for word in command]) == 1
+    err = capsys.readouterr().err
+    assert is_one_line(err, command[0]), err
+    assert "this name is too long for a file. Use a shorter one." in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_comparison_whose_disk_is_full_says_so_and_goes_on_later(made, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     command = f"compare {made}/data.txt --methods single-feature,ridge --folds 3 --jobs 1 --out out --no-report".split()

@@ -106,7 +106,8 @@ def results_folder() -> dict[str, bytes]:
             for part in ("train", "vali", "test"):
                 fold[part]["path"] = "judged.txt"
         jobs = {str(place.relative_to(out)): place.read_bytes() for place in sorted(out.glob("Fold*/*.*"))}
-        return {"comparison.json": json.dumps(plan).encode(), **jobs}
+        others = {place.name: place.read_bytes() for place in (folder / "judged.txt", out / "recommended.json")}
+        return {"comparison.json": json.dumps(plan).encode(), **others, **jobs}
 
 
 def logs() -> list[bytes]:

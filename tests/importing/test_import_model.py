@@ -181,6 +181,14 @@ def test_ranklibs_numbers_inside_the_plugin_are_places_in_its_feature_set(writte
         import_model(written(plugin("model/ranklib", "## Coordinate Ascent\n4:1\n", feature_set=features)))
 
 
+@pytest.mark.parametrize("number", ["1" * 5000, "\u0663", "\u0660", "1_0", "+1"])
+def test_places_in_a_feature_set_are_in_ordinary_digits(written, number):
+    features = {"features": [{"name": name} for name in ("age", "price", "title")]}
+    body = plugin("model/ranklib", f"## Coordinate Ascent\n1:2 {number}:0.5\n", feature_set=features)
+    with pytest.raises(DataFormatError, match="has a weight and is not in the feature set"):
+        import_model(written(body))
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -52,7 +52,7 @@ def obvious_row(line, first_id):
             raise ValueError
         last = int(found[1])
         row[last - first_id] = math.nan if MISSING.fullmatch(found[2]) else number(found[2])
-    return label, qid.decode(), row, comment.strip(bytes(range(33))).decode(errors="replace"), last - first_id + 1
+    return label, qid.decode(), row, comment.strip(b" \t").decode(errors="replace"), last - first_id + 1
 
 
 def obvious_read(data, zero_based=False):

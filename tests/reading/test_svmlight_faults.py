@@ -185,6 +185,7 @@ def test_a_qid_after_lines_without(write):
         ("-2\n", 1, "the size '-2' is not"),
         ("1.5\n", 1, "the size '1.5' is not"),
         ("9" * 30 + "\n", 1, "is not a positive whole number"),
+        ("2\n1\v\n", 2, "is not a positive whole number"),
         ("2\n2\n", None, "the sizes add up to 4, but"),
         ("", None, "the sizes add up to 0, but"),
     ],

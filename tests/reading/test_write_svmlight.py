@@ -159,9 +159,18 @@ def test_query_ids_and_comments_are_refused_or_read_back(ids, comments, tmp_path
         return
     again = read(path)
     assert again.queries.ids.astype(str).tolist() == data.queries.ids.astype(str).tolist()
-    # The blanks and marks around a comment are no part of it.
-    around = "".join(map(chr, range(33)))
-    assert list(again.comments or ["", ""]) == [comment.strip(around) for comment in data.comments]
+    # The blanks around a comment are no part of it.
+    assert list(again.comments or ["", ""]) == [comment.strip(" \t") for comment in data.comments]
+
+
+@pytest.mark.parametrize("mark", ["\x01", "\v", "\f", "\x1c", "\x1f", "\x7f"])
+def test_control_characters_at_the_ends_of_a_comment_are_part_of_it(mark, tmp_path):
+    comments = [f"{mark}docid = x{mark}", mark, f" \t{mark} \t"]
+    data = RankingDataset.from_arrays(np.ones((3, 1)), [0, 1, 2], qid=[1, 1, 1], comments=comments)
+    write_svmlight(tmp_path / "data.txt", data)
+    again = read(tmp_path / "data.txt")
+    assert list(again.comments) == [comments[0], mark, mark]
+    assert again.docids == data.docids
 
 
 @given(scores=hnp.arrays("float64", st.integers(0, 5), elements=st.floats(allow_nan=False)))
@@ -176,6 +185,8 @@ def test_scores_read_back_to_the_same_bits(scores, tmp_path):
         ("1\nx\n", "scores:2: the score is 'x', not a number"),
         ("1\n\n", "scores:2: the score is '', not a number"),
         ("nan\n2\n", "scores:1: the score is NaN"),
+        ("1\n2\v\n", r"scores:2: the score is '2\\x0b', not a number"),
+        ("1\f\n2\n", r"scores:1: the score is '1\\x0c', not a number"),
         ("1\n", "has 1 scores, but the data has 2 documents"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -20,11 +21,16 @@ def place_to_read(given: str) -> str:
 def lines_of(given: str, holds: str) -> list[str]:
     """The lines of a small text; `holds` says what is on each."""
     try:
-        return Path(place_to_read(given)).read_text(encoding="utf-8-sig").splitlines()
+        return Path(place_to_read(given)).read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise DataFormatError(given, None, f"cannot be read: {error.strerror}. Check the path.") from None
     except UnicodeDecodeError:
         raise DataFormatError(given, None, f"is no text. Name a file with lines of {holds}.") from None
+
+
+def words_of(line: str) -> list[str]:
+    """Parted by blanks and tabs, as in data: what else Python takes for a blank is part of a word."""
+    return [word for word in re.split("[ \t]", line) if word]
 
 
 @contextmanager

@@ -6,6 +6,7 @@ An output is a new file, or takes the place of one that the same verb writes; it
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -160,6 +161,7 @@ def _check_standard_output() -> None:
 
 
 def _check_place(place: Path) -> None:
+    _check_name(place)
     if place.is_dir():
         raise LinrankError(f"{place}: is a folder. Name a file.")
     # Through a link, what it points to is replaced.
@@ -170,6 +172,14 @@ def _check_place(place: Path) -> None:
         raise LinrankError(f"{place}: cannot be written to. Name another file, or change its permissions.")
     if not place.exists() or place.is_file():
         _check_writable(folder)
+
+
+def _check_name(place: Path) -> None:
+    try:
+        place.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise LinrankError(f"{place}: this name is too long for a file. Use a shorter one.") from None
 
 
 def _check_writable(folder: Path) -> None:

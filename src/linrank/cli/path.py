@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linrank.cli.console import console, dump_json, table, verb_parser
 from linrank.cli.data_arguments import add_data_options, read_complete
-from linrank.cli.inputs import lines_of
+from linrank.cli.inputs import lines_of, words_of
 from linrank.cli.larger_data import add_larger_data_options, check_shared_data, cluster_of, read_to_train
 from linrank.cli.methods import add_scaling_option
 from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
@@ -182,15 +182,18 @@ def _record(path: FeaturePath, chosen: FeatureStep) -> dict[str, Any]:
 
 def read_costs(file: str, names: Sequence[str]) -> list[float]:
     """The cost of each feature, 1 where the file does not name it."""
-    costs = dict.fromkeys(names, 1.0)
+    known = frozenset(names)
+    costs: dict[str, float] = {}
     for number, line in enumerate(lines_of(file, "a feature and its cost"), start=1):
-        words = line.split()
+        words = words_of(line)
         if not words:
             continue
-        if len(words) != 2 or words[0] not in costs:
+        if len(words) != 2 or words[0] not in known:
             raise DataFormatError(file, number, f"{line[:40]!r} is not a feature of the data and its cost.")
+        if words[0] in costs:
+            raise DataFormatError(file, number, f"{words[0]!r} is there twice. Keep one line a feature.")
         cost = finite_from_text(words[1])
         if cost is None:
             raise DataFormatError(file, number, f"{words[1][:40]!r} is not a number; a cost is one, such as 1.5.")
         costs[words[0]] = cost
-    return list(costs.values())
+    return [costs.get(name, 1.0) for name in names]

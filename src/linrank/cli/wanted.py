@@ -6,7 +6,7 @@ from argparse import Namespace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from linrank.cli.inputs import lines_of, place_to_read
+from linrank.cli.inputs import lines_of, place_to_read, words_of
 from linrank.errors import DataFormatError, LinrankError
 from linrank.strict_json import finite_from_text
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from linrank.dataset.applied_scaling import Scaling
 
-_NO_BOUND = {"-inf", "inf", "+inf", "*"}
+# What says that there is no lower bound, and no upper one.
+_NO_BOUND = ({"-inf", "*"}, {"inf", "+inf", "*"})
 
 
 def add_wanted_options(parser: Any, *, prior: bool = True) -> None:
@@ -67,7 +68,7 @@ def read_bounds(file: str, names: Sequence[str]) -> dict[str, Any]:
     """The bounds of each feature that a file names."""
     bounds: dict[str, Any] = {}
     for number, line in enumerate(lines_of(file, "'feature +' and the like"), start=1):
-        words = line.split("#")[0].split()
+        words = words_of(line.partition("#")[0])
         if not words:
             continue
         signed = words[-1] in ("+", "-")
@@ -82,7 +83,7 @@ def read_bounds(file: str, names: Sequence[str]) -> dict[str, Any]:
             raise DataFormatError(file, number, f"there is no feature {feature!r} in the data.{hint}")
         if feature in bounds:
             raise DataFormatError(file, number, f"{feature!r} is there twice. Keep one line a feature.")
-        bounds[feature] = words[-1] if signed else tuple(_bound(file, number, word) for word in words[-2:])
+        bounds[feature] = words[-1] if signed else _bounds(file, number, words[-2:])
         low, high = (None, None) if signed else bounds[feature]
         if low is not None and high is not None and low > high:
             raise DataFormatError(file, number, f"the lower bound {low:g} is above the upper one, {high:g}.")
@@ -91,10 +92,12 @@ def read_bounds(file: str, names: Sequence[str]) -> dict[str, Any]:
     return bounds
 
 
-def _bound(file: str, number: int, word: str) -> float | None:
-    if word in _NO_BOUND:
-        return None
-    bound = finite_from_text(word)
-    if bound is None:
-        raise DataFormatError(file, number, f"{word[:40]!r} is no bound; use a number, or * for none.")
-    return bound
+def _bounds(file: str, number: int, words: list[str]) -> tuple[float | None, ...]:
+    """The lower bound and the upper one."""
+    bounds = []
+    for word, which, none in zip(words, ("lower", "upper"), _NO_BOUND, strict=True):
+        bound = None if word in none else finite_from_text(word)
+        if bound is None and word not in none:
+            raise DataFormatError(file, number, f"{word[:40]!r} is no {which} bound; use a number, or * for none.")
+        bounds.append(bound)
+    return tuple(bounds)

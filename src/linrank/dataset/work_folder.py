@@ -13,7 +13,7 @@ from typing import Any
 
 from linrank._version import __version__
 from linrank.errors import DataFormatError, LinrankError
-from linrank.files import put_in_place, replacing
+from linrank.files import in_short, naming_what_is_full, put_in_place, replacing
 
 # What is done again after the process was killed, at most; noting waits for the disk.
 _SECONDS_BETWEEN_NOTES = 10.0
@@ -72,7 +72,7 @@ def work_folder(out: str | os.PathLike[str], about: dict[str, Any], *, resume: b
         # Of a process that was killed at the very end.
         shutil.rmtree(done)
     path.mkdir(exist_ok=True)
-    with _locked(path):
+    with _locked(path), naming_what_is_full(out):
         work = WorkFolder(path, state)
         try:
             work.note()
@@ -95,7 +95,7 @@ def work_folder(out: str | os.PathLike[str], about: dict[str, Any], *, resume: b
 def folder_of(out: str | os.PathLike[str]) -> Path:
     """Where the work on a file is."""
     target = Path(out).resolve()
-    return target.with_name(target.name + ".parts")
+    return target.with_name(in_short(target.name) + ".parts")
 
 
 def _is_bare(path: Path) -> bool:

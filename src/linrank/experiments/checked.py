@@ -16,6 +16,8 @@ from linrank.strict_json import strict_json
 # One part of a path, on every system: no way up or out, nothing hidden, nothing a terminal would act on.
 _FILE_NAME = re.compile(r"(?!\.)[^/\\:\x00-\x1f\x7f]{1,120}")
 _REMEDY = "Run the comparison again, or restore the file."
+# Sums and squares of many numbers up to here are numbers still.
+_LARGEST_SUMMED = 1e100
 
 
 def check_file_name(name: str, what: str) -> str:
@@ -59,6 +61,10 @@ class Checked:
         for name in self._of(dict, "an object"):
             yield name, self.field(name)
 
+    def plain_items(self) -> dict[str, Any]:
+        """Settings by name."""
+        return {name: value.plain() for name, value in self.items()}
+
     def each(self) -> list[Checked]:
         """The elements of a list."""
         values = self._of(list, "a list")
@@ -91,6 +97,13 @@ class Checked:
         if self.value < least:
             self.refuse(f"is {self.value}, which is less than {least:g}")
         return float(self.value)
+
+    def summed(self, least: float = -_LARGEST_SUMMED) -> float:
+        """A number that means and tests are computed from."""
+        number = self.number(least)
+        if number > _LARGEST_SUMMED:
+            self.refuse(f"is {number}, which is more than {_LARGEST_SUMMED:g}")
+        return number
 
     def count(self, least: int = 0) -> int:
         """A whole number."""

@@ -119,10 +119,10 @@ class JobResult:
             "fold": job.fold.name,
             "method": job.contender.name,
             "key": record.field("key").text(),
-            "chosen": {name: value.plain() for name, value in record.field("chosen").items()},
-            "tried": [_tried(one) for one in record.field("tried").each()],
-            "seconds": record.field("seconds").number(0.0),
-            "seconds_in_all": record.field("seconds_in_all").number(0.0),
+            "chosen": record.field("chosen").plain_items(),
+            "tried": [_tried(one, record.field("chosen")) for one in record.field("tried").each()],
+            "seconds": record.field("seconds").summed(0.0),
+            "seconds_in_all": record.field("seconds_in_all").summed(0.0),
             "n_iter": None if n_iter.value is None else n_iter.count(),
             "n_features": record.field("n_features").count(),
             "n_features_of": n_features_of,
@@ -140,9 +140,7 @@ class JobResult:
             "passed_over": record.field("passed_over").texts(),
             # Results of before there were any lack it.
             "own_features": "own_features" in record.value and record.field("own_features").flag(),
-            "own_choices": {name: value.plain() for name, value in record.field("own_choices").items()}
-            if "own_choices" in record.value
-            else {},
+            "own_choices": record.field("own_choices").plain_items() if "own_choices" in record.value else {},
         }
         return cls(**known)
 
@@ -151,9 +149,12 @@ class JobResult:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scores"}
 
 
-def _tried(record: Checked) -> dict[str, Any]:
+def _tried(record: Checked, chosen: Checked) -> dict[str, Any]:
+    settings = record.field("settings").plain_items()
+    if settings.keys() != chosen.value.keys():
+        record.field("settings").refuse(f"does not have the settings of {chosen.place}")
     return {
-        "settings": {name: value.plain() for name, value in record.field("settings").items()},
+        "settings": settings,
         "validation": _value(record.field("validation")),
         "n_features": record.field("n_features").count(),
         "converged": record.field("converged").flag(),
@@ -169,7 +170,7 @@ def _values(record: Checked, size: int) -> list[float | None]:
 
 
 def _value(record: Checked) -> float | None:
-    return None if record.value is None else record.number()
+    return None if record.value is None else record.summed()
 
 
 def run_job(job: Job) -> JobResult:

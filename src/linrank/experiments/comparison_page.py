@@ -49,10 +49,11 @@ def comparison_content(comparison: Comparison) -> ReportContent:
             missing[name] = f"This could not be made. {error}"
             return None
 
-    tests = unless_it_cannot("documents", lambda: _test_parts(results))
     model = None
+    # First, since it is refused where the baseline was not run on every fold: there is no page then.
     if comparison.recommended_linear is not None:
         model = unless_it_cannot("model", comparison.recommended_model)
+    tests = unless_it_cannot("documents", lambda: _test_parts(results))
     curve = unless_it_cannot("feature_curve", lambda: compared_curve_content(comparison, compared_curve(comparison)))
     weights = None
     if comparison.recommended_linear is None:
@@ -208,7 +209,7 @@ def _weighed(
 
 def _by_fold(results: Sequence[JobResult], columns: Any) -> tuple[tuple[float, ...], ...] | None:
     # Weights of features that it transformed itself say nothing of those that are shown.
-    if results[0].weights is None or results[0].own_features or not len(columns):
+    if any(result.weights is None or result.own_features for result in results) or not len(columns):
         return None
     return tuple(tuple(np.asarray(result.weights)[columns].tolist()) for result in results)
 

@@ -15,7 +15,7 @@ from linrank.estimators.linear_ranker import LinearRanker
 from linrank.experiments.compare import Comparison
 from linrank.experiments.comparison import fitted, linear_weights
 from linrank.experiments.comparison_curve import MOST_DOCUMENTS
-from linrank.experiments.final import unfitted
+from linrank.experiments.final import final_settings, settings_of_folder, unfitted
 from linrank.experiments.report import Shape, WeightRow, Weights
 from linrank.experiments.weight_intervals import RESAMPLES, standard_deviations, weight_resamples
 from linrank.model import LinearModel
@@ -28,6 +28,8 @@ def compared_weights(comparison: Comparison, data: RankingDataset) -> Weights:
     """The weights of the recommended linear model, trained on all queries of `data`."""
     name = str(comparison.recommended_linear)
     model = comparison.recommended_model()
+    if tuple(data.names) != model.feature_names:
+        raise LinrankError("the data has other features than the model. Run the comparison again.")
     seen = scaled(data, model.scaling)
     spread = standard_deviations(seen)
     weights = model.weights * spread
@@ -98,7 +100,7 @@ def products_of(model: LinearModel, data: RankingDataset) -> tuple[WeightRow, ..
 
 def _resampled(comparison: Comparison, method: str, model: LinearModel, data: RankingDataset) -> NDArray[np.float64]:
     """The weights of the recommended settings when queries are drawn again, once a row; `data` as the model sees it."""
-    settings = model.training["chosen"]
+    settings = final_settings(comparison.results, method)
 
     def weights_on(part: RankingDataset) -> Vector:
         made = unfitted(comparison.results, method, settings)
@@ -106,4 +108,5 @@ def _resampled(comparison: Comparison, method: str, model: LinearModel, data: Ra
             made = made.on_shaped(model.parameters)
         return np.asarray(linear_weights(fitted(method, made, part), data.n_features))
 
-    return weight_resamples(weights_on, data, RESAMPLES, comparison.results.plan.protocol.seed)
+    with settings_of_folder(comparison.results, method):
+        return weight_resamples(weights_on, data, RESAMPLES, comparison.results.plan.protocol.seed)

@@ -121,7 +121,7 @@ class Contender:
         method = record.field("method").optional_text()
         what = record.field("what").text()
         grid = {setting: values.plain_list() for setting, values in record.field("grid").items()}
-        settings = {setting: value.plain() for setting, value in record.field("settings").items()}
+        settings = record.field("settings").plain_items()
         if method is not None and method not in METHODS:
             record.field("method").refuse(f"is {method!r}, which is no method of linrank")
         if record.field("own").value is not None:

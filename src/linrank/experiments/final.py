@@ -6,7 +6,8 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,12 +103,26 @@ def train_on_everything(results: Results, method: str) -> Trained:
     parts_as_compared(results, plan.folds[0])
     data = whole_data(plan.folds)
     settings = final_settings(results, method)
-    ranker = unfitted(results, method, settings)
-    scaling = plan.protocol.choice(data, ranker)
-    started = time.perf_counter()
-    fitted(method, ranker, scaled(data, scaling))
-    seconds = time.perf_counter() - started
+    with settings_of_folder(results, method):
+        ranker = unfitted(results, method, settings)
+        scaling = plan.protocol.choice(data, ranker)
+        started = time.perf_counter()
+        fitted(method, ranker, scaled(data, scaling))
+        seconds = time.perf_counter() - started
     return Trained(method, settings, ranker, scaling, _model(results, method, settings, ranker, scaling, data, seconds))
+
+
+@contextmanager
+def settings_of_folder(results: Results, method: str) -> Iterator[None]:
+    """Refuse the settings of one of our methods that nobody could train with: a folder from elsewhere may name any."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, LinrankError) or results.plan.contender(method).method is None or results.folder is None:
+            raise
+        raise LinrankError(
+            f"{results.folder}: {method!r} cannot be trained with its settings ({error!r}). Run the comparison again."
+        ) from None
 
 
 def unfitted(results: Results, method: str, settings: Mapping[str, Any]) -> Any:
@@ -121,14 +136,16 @@ def unfitted(results: Results, method: str, settings: Mapping[str, Any]) -> Any:
 
 
 def stored_model(results: Results) -> LinearModel | None:
-    """The model that the folder has, if it is of these very results."""
+    """The model that the folder has, if it is of these very results: what is in the folder may be anybody's."""
     method = results.recommended_linear()
     if results.folder is None or method is None or not results.place(FILE).exists():
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = LinearModel.load(results.place(FILE))
-    return model if model.training.get("comparison") == results.key(method) else None
+    expected = {"comparison": results.key(method), "chosen": as_plain(final_settings(results, method))}
+    said = {name: model.training.get(name) for name in expected}
+    return model if said == expected and model.n_features == results.of(method)[0].n_features_of else None
 
 
 def described(method: str, model: LinearModel | None) -> str:

@@ -26,9 +26,16 @@ _PARTS = {
     "test": ("test", "testset"),
 }
 _ENDINGS = (".txt", ".txt.gz", ".txt.zst", ".svm", ".parquet", ".csv", ".tsv", ".arrow", ".feather", ".linrank", "")
-# How a file may be read by what a results folder says.
-_OPTIONS = ("format", "missing", "dtype", "zero_based", "n_features", "layout", "one_query", "label", "qid", "docid",
-            "weight", "query_weight", "features", "delimiter")  # fmt: skip
+# How a file may be read by what a results folder says, and of which kind each is where it is not null.
+_OPTIONS = {
+    **dict.fromkeys(
+        ("format", "dtype", "layout", "label", "qid", "docid", "weight", "query_weight", "delimiter"), (str,)
+    ),
+    **dict.fromkeys(("zero_based", "one_query"), (bool,)),
+    "missing": (str, int, float),
+    "n_features": (int,),
+    "features": (list,),
+}
 
 
 @dataclass(frozen=True)
@@ -89,8 +96,9 @@ class Part:
         for name, value in record.field("options").items():
             if name not in _OPTIONS:
                 value.refuse("is no way of reading data")
-            plain = value.plain()
-            options[name] = tuple(plain) if isinstance(plain, list) else plain
+            if value.value is not None and type(value.value) not in _OPTIONS[name]:
+                value.refuse("is of another kind than this way of reading data")
+            options[name] = tuple(value.texts()) if isinstance(value.value, list) else value.plain()
         of = record.field("of").count(1)
         numbers = tuple(number.count() for number in record.field("numbers").each())
         if any(number >= of for number in numbers):

@@ -137,6 +137,7 @@ class Results:
                 "Run the comparison again.",
             )
         opened = cls(folder, Plan.from_record(record, own or {}), as_found=True)
+        record.field("versions").field("linrank")
         opened.versions = {name: version.text() for name, version in record.field("versions").items()}
         return opened
 

@@ -131,6 +131,11 @@ class Given:
         return number
 
 
+def whole_number(text: str) -> int | None:
+    """A number in ordinary digits alone; None for anything else, and for more digits than a count has."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+
+
 def folded(given: Given, name: str, weight: float, scale: float) -> float:
     """The weight on the feature as it is, of one that is (x - a constant) / scale: constants change no order."""
     raw = weight / scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linrank.importing.form import ForeignWeights, Form, Given
+from linrank.importing.form import ForeignWeights, Form, Given, whole_number
 
 _HEADS = ("solver_type", "nr_class", "label", "nr_feature", "bias", "rho")
 
@@ -69,10 +69,10 @@ def _sign(given: Given, labels: str | None) -> float:
 
 
 def _whole(given: Given, text: str, what: str) -> int:
-    # No count has more than 18 digits.
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+    number = whole_number(text)
+    if number is None:
         raise given.wrong(f"{what} is {text[:40]!r}; it must be a whole number. Restore the file.")
-    return int(text)
+    return number
 
 
 LIBLINEAR = Form("liblinear", "LIBLINEAR's text: two classes, regression, or ranking", _is_one, _read)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from linrank.importing import ranklib
-from linrank.importing.form import ForeignWeights, Form, Given, folded, only
+from linrank.importing.form import ForeignWeights, Form, Given, folded, only, whole_number
 
 # Of a body of _createmodel, of one model that is returned, and of all of them.
 _PARTS = ("model", "_source", "hits")
@@ -33,7 +33,7 @@ def _read(given: Given) -> ForeignWeights:
         raise given.wrong(f"is a {kind!r}, which is not a weighted sum. model/linear and model/ranklib can be read.")
     for name in read.weight_of:
         if features and name not in features:
-            raise given.wrong(f"feature {name!r} has a weight and is not in the feature set. Restore the file.")
+            raise given.wrong(f"feature {name[:40]!r} has a weight and is not in the feature set. Restore the file.")
     # What the set has and the definition leaves out weighs 0.
     weight_of = dict.fromkeys(features, 0.0) | read.weight_of
     norms = given.object(model.get("feature_normalizers") or {}, "feature_normalizers")
@@ -82,12 +82,15 @@ def _linear(given: Given, definition: Any) -> ForeignWeights:
 def _by_place(given: Given, weight_of: dict[str, float], features: dict[str, None]) -> dict[str, float]:
     """RankLib's numbers are places in the feature set, from 1."""
     names = list(features)
-    if not names or not all(name.isdecimal() for name in weight_of):
-        return weight_of
-    for number in weight_of:
-        if int(number) > len(names):
+    by_place: dict[str, float] = {}
+    for name, weight in weight_of.items():
+        number = whole_number(name)
+        if not names or number is None:
+            return weight_of
+        if number > len(names):
             raise given.wrong(f"feature {number} has a weight, and the feature set has {len(names)}. Restore the file.")
-    return {names[int(number) - 1]: weight for number, weight in weight_of.items()}
+        by_place[names[number - 1]] = weight
+    return by_place
 
 
 def _scale(given: Given, norm: Any, name: str) -> float:

@@ -214,10 +214,10 @@ def _next_line(text, pos):  # type: ignore[no-untyped-def]
 
 @kernel
 def _copy_stripped(text, start, stop, letters, place):  # type: ignore[no-untyped-def]
-    """Copy some bytes, without the blanks around them; return where the copy ends."""
-    while start < stop and _byte(text, start) <= _BLANK:
+    """Copy some bytes, without the blanks and tabs around them; return where the copy ends."""
+    while start < stop and _byte(text, start) in (_BLANK, _TAB):
         start += 1
-    while start < stop and _byte(text, stop - 1) <= _BLANK:
+    while start < stop and _byte(text, stop - 1) in (_BLANK, _TAB):
         stop -= 1
     for pos in range(start, stop):
         letters[place] = text[pos]

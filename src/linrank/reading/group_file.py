@@ -23,7 +23,7 @@ def read_groups(path: Path, data: str, n_rows: int) -> Queries:
     """The queries of `n_rows` documents whose sizes stand in a file."""
     sizes: list[int] = []
     for line, text in enumerate(path.read_bytes().splitlines(), 1):
-        word = text.removeprefix(b"\xef\xbb\xbf").strip()
+        word = text.removeprefix(b"\xef\xbb\xbf").strip(b" \t")
         if not word:
             continue
         if not re.fullmatch(rb"[0-9]{1,18}", word) or int(word) == 0:

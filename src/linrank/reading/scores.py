@@ -32,7 +32,7 @@ def read_scores(path: str | os.PathLike[str], n_documents: int | None = None) ->
         )
     scores = np.empty(len(lines))
     for number, line in enumerate(lines, start=1):
-        word = line.strip().decode(errors="replace")
+        word = line.strip(b" \t").decode(errors="replace")
         score = _INFINITE.get(word) if word in _INFINITE else finite_from_text(word)
         if score is None:
             wrong = "NaN, which has no place in an order" if word.lower() == "nan" else f"{word[:40]!r}, not a number"
