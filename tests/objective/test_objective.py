@@ -142,6 +142,20 @@ def test_a_smoothed_hinge_keeps_its_slopes_however_far_scores_are_apart(width, f
     np.testing.assert_allclose(found.slopes, slopes, atol=1e-11 / width)
 
 
+@pytest.mark.parametrize("loss", [loss for loss, _ in LOSSES], ids=str)
+def test_no_rounding_takes_a_loss_below_zero_whatever_documents_weigh(loss):
+    # (Right by a margin but for a few, most of which weigh so little that sums over the others leave only rounding.)
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, 3, 12)
+        scores = labels + 1e-9 * rng.standard_normal(12) + 100.0 * rng.standard_normal()
+        weights = 10.0 ** rng.integers(-15, 15, 12)
+        data = RankingDataset.from_arrays(scores[:, None], labels, group=[12], document_weights=weights)
+        found = loss.at(scores, cut_into_blocks(data)[0])
+        assert found.value >= 0.0
+        assert found.sums.get("sharp", 0.0) >= 0.0
+
+
 @pytest.mark.parametrize("levels", [1, 2, 15, 16, 17, 255, 256, 257, 300], ids=lambda k: f"{k} levels")
 def test_the_tree_is_right_at_the_borders_of_its_nodes(levels):
     rng = np.random.default_rng(levels)

@@ -75,7 +75,7 @@ class SquaredHinge:
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.zeros(len(scores))
         pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, self.over).within(1.0))
-        value = pairs.add_squared_hinge(1.0, slopes)
+        value = max(0.0, pairs.add_squared_hinge(1.0, slopes))
         return LossAtScores(value, slopes, pairs.laplacian(2.0))
 
 
@@ -145,7 +145,7 @@ class SmoothedHinge:
         """The value, or the nearest that the hinge allows: squares of large scores leave rounding."""
         least = max(0.0, hinge - 0.5 * self.width * weight)
         slack = 1e-9 * hinge
-        return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)
+        return max(0.0, value) if least - slack <= value <= hinge + slack else min(max(value, least), hinge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,8 @@ class _MeasuredPairs:
     def add_hinge(self, factor: float, slopes: Vector) -> float:
         """Factor x the sum of max(0, margin - (s_i - s_j)), whose slopes are added."""
         value: float = kernels.add_hinge(*self._columns(), self.pairs.margin, factor, slopes)
-        return value
+        # Rounding may take it below, where what pairs weigh is far apart.
+        return max(0.0, value)
 
     def weight(self) -> float:
         """What the pairs weigh together."""
