@@ -18,6 +18,19 @@ def left_float64(what: str) -> LinrankError:
     )
 
 
+# The certificate of a gradient has its square, and products of larger numbers with those of the data leave float64.
+_LARGEST_SETTING, _LEAST_SETTING = 1e100, 1e-100
+
+
+def fault_of_size(number: float) -> str | None:
+    """What to use in place of a positive number that nothing can be computed with; None where it will do."""
+    if _LARGEST_SETTING < number < float("inf"):
+        return f"use at most {_LARGEST_SETTING:g}: beyond, numbers leave float64."
+    if 0.0 < number < _LEAST_SETTING:
+        return f"use at least {_LEAST_SETTING:g}: below, numbers leave float64."
+    return None
+
+
 class UnusableNumberError(LinrankError):
     """Numbers of the data that nothing can be made of: missing, or too large. Whoever read the data names the file."""
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from linrank.arrays import Vector
 from linrank.dataset.applied_scaling import Scaling, folds
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, fault_of_size
 from linrank.model import LinearModel
 from linrank.objective.penalties import Bounds, WeightPenalty
 
@@ -33,11 +33,13 @@ def bounds_by_name(bounds: Any, names: Sequence[str]) -> WeightPenalty:
         for feature, wanted in bounds.items():
             place = _place("bounds", feature, names)
             lower[place], upper[place] = _interval(wanted, f"bounds[{feature!r}]")
+        _check_sizes("bounds", lower, upper)
         return Bounds(lower, upper)
     low, high = _interval(bounds, "bounds")
     for side in (low, high):
         if np.ndim(side) and np.shape(side) != (len(names),):
             raise LinrankError(f"bounds of shape {np.shape(side)} for {len(names)} features; pass one number each.")
+    _check_sizes("bounds", low, high)
     return Bounds(low, high)
 
 
@@ -56,7 +58,16 @@ def weights_by_name(prior: Any, names: Sequence[str]) -> Vector:
             raise LinrankError(f"prior has shape {weights.shape}, but there are {len(names)} features. Pass one each.")
     if not np.isfinite(weights).all():
         raise LinrankError(f"prior: the weight of {names[int(np.argmin(np.isfinite(weights)))]!r} is not a number.")
+    _check_sizes("prior", weights)
     return weights
+
+
+def _check_sizes(setting: str, *weights: Any) -> None:
+    """Refuse weights that nothing can be computed with; those next to zero do no harm."""
+    sizes = np.concatenate([np.abs(np.ravel(each)) for each in weights])
+    largest = float(sizes[np.isfinite(sizes)].max(initial=1.0))
+    if remedy := fault_of_size(largest):
+        raise LinrankError(f"{setting}: a weight of {largest:g}; {remedy}")
 
 
 def _place(setting: str, feature: Any, names: Sequence[str]) -> int:

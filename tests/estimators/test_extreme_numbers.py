@@ -1,5 +1,6 @@
 """Numbers on the verge of float64: every method finds finite weights, or says what is too large and what to do."""
 
+import re
 import warnings
 
 import numpy as np
@@ -10,10 +11,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
 import linrank
-from linrank import BestLinear, LinrankError, NDCGReduction, PairwiseRidgeCV, RankingDataset, RankSVMCV, make_ranking
+from linrank import (
+    BestLinear,
+    LinrankError,
+    NDCGReduction,
+    PairwiseRidgeCV,
+    RankingDataset,
+    RankSVMCV,
+    feature_path,
+    make_ranking,
+)
 from linrank.dataset.trainable import LARGEST_NUMBER, LARGEST_WEIGHT
 from linrank.estimators.catalogue import METHODS
 from linrank.estimators.rank_svm import RankSVM
+from linrank.estimators.settings import settings_of
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import SquaredHinge
@@ -103,6 +114,57 @@ def test_the_weights_are_finite_or_the_cause_is_named(name, case, form):
     by_query = {"qid": QID} if isinstance(method, NDCGReduction) else {}
     assert np.isfinite(method.predict(form(features), **by_query)).all()
     assert not np.isnan([getattr(method, "objective_", 0.0), getattr(method, "gap_", 0.0)]).any()
+
+
+@pytest.mark.parametrize("name", [*(name for name, method in METHODS.items() if method.is_installed), *OTHERS])
+def test_settings_at_the_ends_of_float64_are_used_or_named(name):
+    """(A `tol` or a time is computed with by nobody.)"""
+    for setting, values in extreme_settings(ranker_named(name)):
+        for value in values:
+            ranker = ranker_named(name)
+            known = ranker.get_params()
+            short = {"max_seconds": 0.2, "n_trees": 2, "steps": 500, "max_iter": 20, "cv": 2}
+            short |= {"losses": ["squared_hinge"], "penalties": ["l2"], "weightings": ["pairs"]}
+            ranker.set_params(**{key: short[key] for key in short if key in known} | {setting: value})
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                try:
+                    ranker.fit(X, Y, qid=QID)
+                except LinrankError as error:
+                    assert setting in str(error) or "left the range of float64" in str(error)  # noqa: PT017
+                    assert re.search("[Uu]se |Change |Leave out ", str(error))  # noqa: PT017 - the remedy
+                    continue
+            by_query = {"qid": QID} if isinstance(ranker, NDCGReduction) else {}
+            assert np.isfinite(ranker.predict(X, **by_query)).all(), (setting, value)
+
+
+def extreme_settings(ranker):
+    """The settings that are numbers, or several, and values of each that hardly any float64 is beyond."""
+    ends = (5e-324, 1e-300, 1e-99, 1e99, 1e160, 1.7e308)
+    for setting, declared in settings_of(type(ranker)).items():
+        wanted = str(declared.type)
+        if setting in ("bounds", "prior"):
+            made = (lambda end: (end, None)) if setting == "bounds" else (lambda end: np.full(4, end))
+            yield setting, [made(end) for end in ends]
+        elif "Sequence[float]" in wanted:
+            yield setting, [[1.0, end] for end in ends]
+        elif "float" in wanted and "Mapping" not in wanted:
+            yield setting, ends
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"costs": [1.0, 1e101, 1.0, 1.0]}, r"costs\[1\] is 1e\+101; use at most 1e\+100"),
+        ({"costs": [1.0, 1.0, 5e-324, 1.0]}, r"costs\[2\] is .*e-324; use at least 1e-100"),
+        ({"l1_ratio": 1e-300}, "l1_ratio=1e-300; use at least 1e-100"),
+        ({"bounds": (None, 1e200)}, r"bounds: a weight of 1e\+200; use at most 1e\+100"),
+    ],
+)
+def test_what_a_path_is_told_is_looked_at_too(settings, message):
+    with pytest.raises(LinrankError, match=message):
+        feature_path(X, Y, qid=QID, **settings)
+    assert feature_path(X, Y, qid=QID, n_steps=3, costs=[1e100, 1e-100, 1.0, 1.0]).steps
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

@@ -120,6 +120,14 @@ def test_lightgbm_sees_whole_labels_as_they_are():
     np.testing.assert_allclose(model.predict(X), peer.predict(X))
 
 
+def test_a_setting_that_xgboost_refuses_is_told_in_its_words():
+    pytest.importorskip("xgboost")
+    with pytest.raises(
+        LinrankError, match=r"XGBoost refuses its settings: .*learning_rate.*1e\+39.* Change learning_rate"
+    ):
+        XGBoostRanker(learning_rate=1e39).fit(X, Y, group=[20] * 60)
+
+
 def test_xgboost_sees_whole_labels_as_they_are():
     xgboost = pytest.importorskip("xgboost")
     model = fitted(RANKERS[3])

@@ -119,6 +119,43 @@ def test_a_smoothed_hinge_is_below_the_hinge_by_half_its_width_a_pair_at_most():
     assert [loss._plausible(value, 10.0, 8.0) for value in (-1.0, 7.0, 8.0, 9.0, 10.0, 12.0)] == [8, 8, 8, 9, 10, 10]
 
 
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("far", [1e7, 1e12, 1e16, 1e21])
+@pytest.mark.parametrize("width", [1e-3, 0.5, 2.0, 4.0])
+def test_a_smoothed_hinge_keeps_its_slopes_however_far_scores_are_apart(width, far, pairs):
+    rng = np.random.default_rng(3)
+    away = far * np.array([1.0, 0.0, -1.0])[rng.integers(3, size=40)]
+    # Documents next to each other, whose pairs are in the corner, and others far from them on the wrong side.
+    scores = np.where(rng.random(40) < 0.4, away, np.round(8.0 * rng.standard_normal(40)) / 8.0)
+    data = RankingDataset.from_arrays(
+        scores[:, None], rng.integers(4, size=40), group=[25, 15],
+        document_weights=rng.integers(0, 3, 40), query_weights=[1.0, 0.5],
+    )  # fmt: skip
+    (block,) = cut_into_blocks(data)
+    found = SmoothedHinge(width, PairSums(pairs)).at(scores, block)
+    value, slopes, _ = oracles.loss_at_scores(data, scores, oracles.smoothed_hinge(width), pairs)
+    sizes, _, _ = oracles.loss_at_scores(
+        data, scores, lambda m: (-oracles.smoothed_hinge(width)(m)[1], 0.0, 0.0), pairs
+    )
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert found.sums["sharp_dual"] == pytest.approx(sizes, rel=1e-9)
+    np.testing.assert_allclose(found.slopes, slopes, atol=1e-11 / width)
+
+
+@pytest.mark.parametrize("loss", [loss for loss, _ in LOSSES], ids=str)
+def test_no_rounding_takes_a_loss_below_zero_whatever_documents_weigh(loss):
+    # (Right by a margin but for a few, most of which weigh so little that sums over the others leave only rounding.)
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, 3, 12)
+        scores = labels + 1e-9 * rng.standard_normal(12) + 100.0 * rng.standard_normal()
+        weights = 10.0 ** rng.integers(-15, 15, 12)
+        data = RankingDataset.from_arrays(scores[:, None], labels, group=[12], document_weights=weights)
+        found = loss.at(scores, cut_into_blocks(data)[0])
+        assert found.value >= 0.0
+        assert found.sums.get("sharp", 0.0) >= 0.0
+
+
 @pytest.mark.parametrize("levels", [1, 2, 15, 16, 17, 255, 256, 257, 300], ids=lambda k: f"{k} levels")
 def test_the_tree_is_right_at_the_borders_of_its_nodes(levels):
     rng = np.random.default_rng(levels)

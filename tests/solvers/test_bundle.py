@@ -15,6 +15,7 @@ from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge, SquaredHinge
 from linrank.objective.penalties import L2, Toward, WeightPenalty
 from linrank.objective.placement import PlacedData
+from linrank.objective.registry import LOSSES
 from linrank.solvers import bundle
 from linrank.solvers.bundle import Bundle
 from linrank.solvers.newton_cg import NewtonCG
@@ -84,6 +85,17 @@ def test_every_bound_on_the_way_is_below_the_minimum_and_they_close_in(loss):
     for before, after in itertools.pairwise(lines):
         assert after.value <= before.value
         assert after.certified_gap <= before.certified_gap * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["hinge", "logistic"])
+@pytest.mark.parametrize(("seed", "units", "C", "size"), [(51, 1e14, 10.0, 1e7), (204, 1e20, 1e-5, 1e7)])
+def test_tangents_at_scores_beyond_float64s_digits_raise_no_bound_above_the_minimum(name, seed, units, C, size):
+    made, _ = make_ranking(3, 8, 5, random_state=seed)
+    data = RankingDataset.from_arrays(np.asarray(made.features) * units, made.labels, qid=made.qid)
+    objective = objective_of(data, LOSSES[name].make(), Toward(size * NEAR), C)
+    lines = Bundle(max_iterations=40).minimize(objective, size * NEAR).history
+    known = objective.start().value
+    assert all(line.value - line.certified_gap <= known * (1 + 1e-9) + 1e-15 * line.value for line in lines)
 
 
 def test_forgotten_tangents_do_no_harm(monkeypatch):

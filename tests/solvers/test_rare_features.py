@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
-from linrank import RankingDataset, make_ranking
+from linrank import RankingDataset, RankSVM, make_ranking
 from linrank.executors.local import Threads
 from linrank.objective.l1_ball import L1Ball
 from linrank.objective.list_losses import TopOneCrossEntropy
@@ -176,6 +176,19 @@ def test_a_model_is_solved_to_the_end_however_alike_its_features_are():
         value, np.zeros(80), jac=slope, method="L-BFGS-B", bounds=[(0, None)] * 80, options={"maxiter": 20000}
     ).fun
     assert value(np.concatenate([np.maximum(weights, 0), np.maximum(-weights, 0)])) <= best + 1e-6 * abs(best)
+
+
+@pytest.mark.parametrize("seed", [0, 34])
+def test_models_and_corners_of_weights_far_apart_leave_float64_without_a_word(seed):
+    """(Warnings of NumPy are errors here.)"""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((28, 4))
+    X[:, 3], X[:, 2] = X[:, 1], X[:, 2] + 1e9
+    weights = 10.0 ** rng.integers(-15, 15, 28)
+    data = RankingDataset.from_arrays(X, np.tile([0, 1, 2, 0, 1, 0, 2], 4), group=[7] * 4, document_weights=weights)
+    found = RankSVM(loss="hinge", penalty="l1", max_iter=30, max_seconds=5.0).fit(data)
+    assert np.isfinite(found.coef_).all()
+    assert found.objective_ >= 0.0
 
 
 def test_a_sample_that_misleads_is_followed_by_larger_ones(monkeypatch):

@@ -15,7 +15,7 @@ from linrank.cli.outputs import MODEL, PAGE, PICTURE, check_files, place_of
 from linrank.cli.train import of_data, without_endings
 from linrank.cli.wanted import add_wanted_options, files_of, wanted_settings
 from linrank.drawing import require_matplotlib
-from linrank.errors import DataFormatError, LinrankError, naming
+from linrank.errors import DataFormatError, LinrankError, fault_of_size, naming
 from linrank.strict_json import finite_from_text
 
 if TYPE_CHECKING:
@@ -195,5 +195,7 @@ def read_costs(file: str, names: Sequence[str]) -> list[float]:
         cost = finite_from_text(words[1])
         if cost is None:
             raise DataFormatError(file, number, f"{words[1][:40]!r} is not a number; a cost is one, such as 1.5.")
+        if remedy := fault_of_size(cost):
+            raise DataFormatError(file, number, f"a cost of {cost:g}; {remedy}")
         costs[words[0]] = cost
     return [costs.get(name, 1.0) for name in names]

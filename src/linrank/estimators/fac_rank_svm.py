@@ -16,7 +16,7 @@ from linrank.duals.factored_dual import FactoredDual, FactoredObjective, Factore
 from linrank.estimators.conventions import drawn_seed
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
-from linrank.estimators.settings import check_count, check_strength
+from linrank.estimators.settings import check_count, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.least_squares import Centring
 from linrank.solvers.solution import Iteration, Solution, Watch
@@ -99,7 +99,7 @@ class FacRankSVM(MinimizingRanker):
 
     def _check(self) -> None:
         check_count("rank", self.rank)
-        check_strength(self.C, "it is the largest multiplier of a pair.")
+        check_positive("C", self.C, "it is the largest multiplier of a pair.")
         super()._check()
 
     def _objective(self, dataset: RankingDataset, executor: Threads) -> FactoredObjective:  # noqa: ARG002 - one thread

@@ -155,7 +155,14 @@ class XGBoostRanker(LambdaMART):
             group=queries.sizes,
             weight=dataset.query_weights,
         )
-        return self._library().train(settings, data, self.n_trees)
+        library = self._library()
+        try:
+            return library.train(settings, data, self.n_trees)
+        except library.core.XGBoostError as error:
+            said = str(error).strip().splitlines()[0]
+            raise LinrankError(
+                f"XGBoost refuses its settings: {said}. Change learning_rate or min_child_weight."
+            ) from None
 
     def _columns_used(self) -> set[int]:
         # Columns without names are called f0, f1, …

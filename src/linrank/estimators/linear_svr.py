@@ -14,7 +14,7 @@ from linrank.dataset.with_constant import WithConstant
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
-from linrank.estimators.settings import check_choice, check_not_negative, check_strength
+from linrank.estimators.settings import check_choice, check_not_negative, check_positive
 from linrank.executors.local import Threads
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import PairLoss
@@ -81,7 +81,7 @@ class LinearSVRRanker(MinimizingRanker):
 
     def _check(self) -> None:
         check_choice("loss", self.loss, ("l2", "l1"))
-        check_strength(self.C, "it is the weight of the loss.")
+        check_positive("C", self.C, "it is the weight of the loss.")
         check_not_negative("epsilon", self.epsilon, "it is how much a label may be missed by.")
         super()._check()
 

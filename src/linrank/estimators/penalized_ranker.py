@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from linrank.errors import LinrankError
 from linrank.estimators.declaring import fixed, with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker
-from linrank.estimators.settings import check_choice, check_strength
+from linrank.estimators.settings import check_choice, check_positive
 from linrank.objective.penalties import ElasticNet, Penalty
 
 _PENALTIES = {"l2": "w.w / 2", "l1": "|w|_1", "elasticnet": "l1_ratio |w|_1 + (1 - l1_ratio) w.w / 2"}
@@ -57,7 +57,7 @@ class PenalizedRanker(MinimizingRanker, metaclass=ABCMeta):
         return super().objective.replace("penalty(w)", _PENALTIES[self.penalty])
 
     def _check(self) -> None:
-        check_strength(self.C, "it is the weight of the loss.")
+        check_positive("C", self.C, "it is the weight of the loss.")
         check_choice("penalty", self.penalty, self.penalties)
         super()._check()
         if self.penalty == "elasticnet" and not 0 <= self.l1_ratio <= 1:

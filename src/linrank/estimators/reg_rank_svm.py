@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY
 from linrank.duals.nuclear_dual import NuclearDual, NuclearSolution
 from linrank.estimators.declaring import with_settings
 from linrank.estimators.minimizing_ranker import MinimizingRanker, how_far
-from linrank.estimators.settings import check_not_negative, check_positive, check_strength
+from linrank.estimators.settings import check_not_negative, check_positive
 from linrank.objective.objective import RankingObjective
 from linrank.objective.pair_losses import Hinge
 from linrank.objective.penalties import L2, Penalty
@@ -86,7 +86,7 @@ class RegRankSVM(MinimizingRanker):
     warm_start: bool = False
 
     def _check(self) -> None:
-        check_strength(self.C, "it is the bound of the dual variables.")
+        check_positive("C", self.C, "it is the bound of the dual variables.")
         check_not_negative("nuclear", self.nuclear, "0 is the hinge RankSVM.")
         if self.coupling is not None:
             check_positive("coupling", self.coupling, "or None for 1 / C.")

@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, fault_of_size
+
+# Solvers go by these, and compute nothing with them.
+_LIMITS = ("tol", "max_seconds")
 
 
 def settings_of(kind: Any) -> dict[str, Field[Any]]:
@@ -16,13 +19,25 @@ def settings_of(kind: Any) -> dict[str, Field[Any]]:
 
 
 def check_kinds(ranker: Any) -> None:
-    """Refuse text where a number belongs, such as C="1": it would be compared with numbers somewhere inside."""
+    """Refuse text where a number belongs, such as C="1", and numbers so large or small that none comes of them.
+
+    Text would be compared with numbers somewhere inside.
+    """
     for name, setting in settings_of(ranker).items():
         wanted = str(setting.type)
         may_be_text = "str" in wanted or ("Any" in wanted and not isinstance(setting.default, int | float))
         if isinstance(getattr(ranker, name, None), str) and not may_be_text:
             kind = "true or false" if "bool" in wanted else "a number"
             raise LinrankError(f"{name}={getattr(ranker, name)!r} is text; use {kind}.")
+        if "float" in wanted and "Mapping" not in wanted and name not in _LIMITS:
+            _check_sizes(name, getattr(ranker, name, None))
+
+
+def _check_sizes(name: str, value: Any) -> None:
+    """Refuse a number, or one of several, with which nothing can be computed."""
+    for number in np.ravel(value):
+        if isinstance(number, int | float | np.integer | np.floating) and (remedy := fault_of_size(float(number))):
+            raise LinrankError(f"{name}={number:g}; {remedy}")
 
 
 def check_choice(name: str, value: Any, known: Any) -> None:
@@ -35,17 +50,6 @@ def check_positive(name: str, value: float, remedy: str) -> None:
     """Refuse a setting that is not a positive number."""
     if not (np.isfinite(value) and value > 0):
         raise LinrankError(f"{name}={value}; use a positive number{_joined(remedy)}")
-
-
-# The certificate of a gradient has its square, and squares of larger numbers leave float64.
-_LARGEST_STRENGTH = 1e100
-
-
-def check_strength(C: float, remedy: str) -> None:
-    """Refuse a C that is not a positive number, or so large that nothing can be computed with it."""
-    check_positive("C", C, remedy)
-    if float(C) > _LARGEST_STRENGTH:
-        raise LinrankError(f"C={C:g}; use at most {_LARGEST_STRENGTH:g}: beyond, numbers leave float64.")
 
 
 def check_not_negative(name: str, value: float, remedy: str) -> None:

@@ -17,7 +17,7 @@ from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.repeats import without_repeated_columns
 from linrank.dataset.scaling import ScalingChoice, choose_scaling, scaling_named
 from linrank.dataset.stored_dataset import StoredDataset
-from linrank.errors import LinrankError
+from linrank.errors import LinrankError, fault_of_size
 from linrank.executors.local import Threads
 from linrank.experiments.path_fits import PathSettings
 from linrank.experiments.path_views import draw_path, path_frame, path_html
@@ -255,18 +255,8 @@ def feature_path(
     shares = np.geomspace(1.0, smallest, n_steps)
     if executor is not None:
         # By which a log of its rounds is known.
-        said = [
-            n_steps,
-            smallest,
-            penalty,
-            l1_ratio,
-            tol,
-            scaling,
-            relaxed,
-            max_features,
-            prices.tolist(),
-            repr(bounds),
-        ]
+        said = [n_steps, smallest, penalty, l1_ratio, tol, scaling, relaxed, max_features]
+        said += [prices.tolist(), repr(bounds)]
         executor.about = {"method": "feature-path", "settings": said}
     with Threads(n_threads) if executor is None else executor as who:
         how = PathSettings(shares, prices, relaxed, penalty, l1_ratio, tol, max_features, bounds, who)
@@ -384,9 +374,11 @@ def _checked_costs(costs: Sequence[float] | None, n_features: int) -> Vector:
     prices = np.asarray(costs, dtype=np.float64)
     if prices.shape != (n_features,):
         raise LinrankError(f"costs has shape {prices.shape}; pass one number a feature, {n_features} in all.")
-    if not (np.isfinite(prices).all() and (prices > 0).all()):
-        place = int(np.flatnonzero(~(np.isfinite(prices) & (prices > 0)))[0])
-        raise LinrankError(f"costs[{place}] is {prices[place]}; a cost is a positive number, such as milliseconds.")
+    for place, price in enumerate(prices.tolist()):
+        if not 0.0 < price < np.inf:
+            raise LinrankError(f"costs[{place}] is {price}; a cost is a positive number, such as milliseconds.")
+        if remedy := fault_of_size(price):
+            raise LinrankError(f"costs[{place}] is {price:g}; {remedy}")
     return prices
 
 
@@ -395,5 +387,7 @@ def _check_settings(n_steps: int, smallest: float, l1_ratio: float, cv: object, 
         raise LinrankError(f"n_steps={n_steps}, smallest={smallest}: use at least 2 steps, down to a share below 1.")
     if not 0 < l1_ratio <= 1:
         raise LinrankError(f"l1_ratio={l1_ratio}; use above 0, up to 1 for L1 alone.")
+    if remedy := fault_of_size(l1_ratio):
+        raise LinrankError(f"l1_ratio={l1_ratio:g}; {remedy}")
     if cv is not None and eval_set is not None:
         raise LinrankError("pass either cv= or eval_set=, not both.")

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.query_blocks import QueryBlock
 from linrank.objective import pair_kernels as kernels
+from linrank.objective.corner_pairs import add_corner
 from linrank.objective.duality import ConvexDual, Dual, QuadraticDual
 from linrank.objective.sorted_pairs import Moments, PairSums, PairsWithin, SortedPairs
 
 # Where so many times the documents that have a partner are no more than all, products leave out the others.
 _FEW = 2
+# Squares of scores farther apart than this leave too little of a corner, and ever less of the slopes.
+_FAR = 1e6
 
 
 class Curvature(Protocol):
@@ -72,7 +75,7 @@ class SquaredHinge:
     def at(self, scores: Vector, block: QueryBlock) -> LossAtScores:
         slopes = np.zeros(len(scores))
         pairs = _MeasuredPairs.of(SortedPairs.of(scores, block, self.over).within(1.0))
-        value = pairs.add_squared_hinge(1.0, slopes)
+        value = max(0.0, pairs.add_squared_hinge(1.0, slopes))
         return LossAtScores(value, slopes, pairs.laplacian(2.0))
 
 
@@ -118,18 +121,31 @@ class SmoothedHinge:
         outer, inner = (_MeasuredPairs.of(documents.within(margin)) for margin in (1.0, 1.0 - self.width))
         slopes, unused = np.zeros(len(scores)), np.zeros(len(scores))
         factor = 0.5 / self.width
-        value = outer.add_squared_hinge(factor, slopes) + inner.add_squared_hinge(-factor, slopes)
         curvature = _Sum(outer.laplacian(2.0 * factor), inner.laplacian(-2.0 * factor))
         hinge = outer.add_hinge(1.0, unused)
-        slope_sizes = (hinge - inner.add_hinge(1.0, unused)) / self.width
+        if documents.centred.max(initial=0.0) > _FAR:
+            value, slope_sizes = self._add_far_apart(outer, inner, slopes)
+        else:
+            value = outer.add_squared_hinge(factor, slopes) + inner.add_squared_hinge(-factor, slopes)
+            slope_sizes = (hinge - inner.add_hinge(1.0, unused)) / self.width
         value = self._plausible(value, hinge, outer.weight())
         return LossAtScores(value, slopes, curvature, {"sharp": hinge, "sharp_dual": slope_sizes})
 
+    def _add_far_apart(self, outer: _MeasuredPairs, inner: _MeasuredPairs, slopes: Vector) -> tuple[float, float]:
+        """The value and the sum of the sizes of the slopes, which are added, with nothing that grows with the scores.
+
+        Below 1 - d the pairs have the hinge's slopes, which are counts; those in the corner have scores of their own.
+        """
+        weight = inner.weight()
+        linear = inner.add_hinge(1.0, slopes) + 0.5 * self.width * weight
+        squares, lacking = add_corner(outer.pairs, inner.pairs, self.width, slopes)
+        return linear + 0.5 * squares / self.width, weight + lacking / self.width
+
     def _plausible(self, value: float, hinge: float, weight: float) -> float:
-        """The value, or the nearest that the hinge allows: of scores beyond 1e8 squares leave only rounding."""
+        """The value, or the nearest that the hinge allows: squares of large scores leave rounding."""
         least = max(0.0, hinge - 0.5 * self.width * weight)
         slack = 1e-9 * hinge
-        return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)
+        return max(0.0, value) if least - slack <= value <= hinge + slack else min(max(value, least), hinge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +168,8 @@ class _MeasuredPairs:
     def add_hinge(self, factor: float, slopes: Vector) -> float:
         """Factor x the sum of max(0, margin - (s_i - s_j)), whose slopes are added."""
         value: float = kernels.add_hinge(*self._columns(), self.pairs.margin, factor, slopes)
-        return value
+        # Rounding may take it below, where what pairs weigh is far apart.
+        return max(0.0, value)
 
     def weight(self) -> float:
         """What the pairs weigh together."""

@@ -14,6 +14,8 @@ from linrank.solvers.simplex_program import least_on_simplex
 from linrank.solvers.solution import Journal, Solution
 from linrank.solvers.solver import Solver, wants_strength
 
+# Sums of many terms are right to this share of the sizes of these.
+_ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 # A tangent that has not held the model up for so many iterations is forgotten, as in SVM-struct.
 _FORGOTTEN_AFTER = 50
 
@@ -73,6 +75,8 @@ class _Tangents:
         self._centres = np.asarray(objective.weight_penalty.centres, dtype=np.float64)
         self._slopes = [np.zeros(objective.data.n_features)]
         self._constants = np.array([objective.C * point.sums.get("least", 0.0)])
+        # The sizes of what a constant is made of: far from the minimum they are large, and cancel.
+        self._sizes = np.zeros(1)
         # Their values where the penalty is least, as b.s - P*(-A's) = at_centres.s - s.G s / 2.
         self._at_centres = self._constants
         self._gram = np.zeros((1, 1))
@@ -90,6 +94,7 @@ class _Tangents:
         self._gram = gram
         self._slopes.append(slopes)
         self._constants = np.append(self._constants, C * point.loss_value - float(slopes @ point.weights))
+        self._sizes = np.append(self._sizes, C * abs(point.loss_value) + float(np.abs(slopes) @ np.abs(point.weights)))
         self._at_centres = np.append(self._at_centres, self._constants[-1] + float(np.sum(slopes * self._centres)))
         self._shares = np.append(self._shares, 0.0)
         self._unused = np.append(self._unused, 0)
@@ -97,16 +102,23 @@ class _Tangents:
     def least(self) -> tuple[Vector, float]:
         """The minimum of the penalty plus the highest tangent: where it is, and a bound on it from below.
 
-        The dual is over shares of the tangents: max of b.s - P*(-A's). Any shares give a bound.
+        The dual is over shares of the tangents: max of b.s - P*(-A's). Any shares give a bound, less what rounding of
+        the tangents may have added to it.
         """
         self._shares = least_on_simplex(self._gram, self._at_centres, self._shares)
-        total = np.zeros(self._objective.data.n_features)
+        total, sizes = np.zeros((2, self._objective.data.n_features))
         for share, slopes in zip(self._shares, self._slopes, strict=True):
             if share > 0.0:
                 total -= share * slopes
+                sizes += share * np.abs(slopes)
+        ahead = self._centres + total / self._strengths
         bound = float(self._constants @ self._shares) - self._objective.penalty.conjugate(total)
+        # Where slopes are wrong by so much, P* is by this times the weights there, and by a parabola.
+        wrong = _ROUNDING * sizes
+        bound -= _ROUNDING * float(self._sizes @ self._shares)
+        bound -= float(wrong @ (np.abs(ahead) + 0.5 * wrong / self._strengths))
         self._forget()
-        return self._centres + total / self._strengths, bound
+        return ahead, bound
 
     def _forget(self) -> None:
         self._unused = np.where(self._shares > 0.0, 0, self._unused + 1)
@@ -116,5 +128,6 @@ class _Tangents:
             return
         self._slopes = [slopes for slopes, keep in zip(self._slopes, kept, strict=True) if keep]
         self._constants, self._at_centres = self._constants[kept], self._at_centres[kept]
+        self._sizes = self._sizes[kept]
         self._shares, self._unused = self._shares[kept], self._unused[kept]
         self._gram = self._gram[np.ix_(kept, kept)]

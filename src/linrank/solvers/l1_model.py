@@ -64,8 +64,7 @@ def _jump(
             shares = np.where(crossing, (after - before) / np.where(crossing, change, 1.0), np.inf)
             first = np.where(shares == shares.min(), after, before + shares.min() * change)
             after = min((after, first), key=lambda to: _change_of_model(part, slopes[moving], pulls, before, to))
-        # Written so that what is not a number counts as a rise.
-        if not _change_of_model(part, slopes[moving], pulls, before, after) < 0.0:
+        if _change_of_model(part, slopes[moving], pulls, before, after) >= 0.0:
             break
         weights[moving] = after
         slopes += hessian[:, moving] @ (after - before)
@@ -94,8 +93,11 @@ def _solution(matrix: NDArray[np.float64], right: Vector) -> Vector:
 def _change_of_model(
     hessian: NDArray[np.float64], slopes: Vector, thresholds: Vector, before: Vector, after: Vector
 ) -> float:
+    """By how much the model changes; infinite where that leaves float64, as along mixes that it hardly sees."""
     step = after - before
-    return float((slopes + 0.5 * (hessian @ step)) @ step + thresholds @ (np.abs(after) - np.abs(before)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        change = float((slopes + 0.5 * (hessian @ step)) @ step + thresholds @ (np.abs(after) - np.abs(before)))
+    return change if np.isfinite(change) else np.inf
 
 
 @kernel
