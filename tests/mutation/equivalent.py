@@ -19,7 +19,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "the border has the width of rounding: one number of it is no more its end than the next",
     (
         "objective/pair_losses.py",
-        "return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
+        "return max(0.0, value) if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
         "least - slack  ->  least + slack",
     ): "a value that near to the bound is moved to it at most, which is within its rounding",
     (
@@ -104,7 +104,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "when products leave out documents; the sums are the same",
     (
         "objective/pair_losses.py",
-        "return value if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
+        "return max(0.0, value) if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
         "least - slack <= value <= hinge + slack  ->  least - slack < value <= hinge + slack",
     ): "the border has the width of rounding: one number of it is no more its end than the next",
     (

@@ -52,6 +52,7 @@ TESTS = {
     "measures/significance.py": ("tests/measures/test_significance.py",),
     "measures/single_features.py": ("tests/measures/test_single_features.py",),
     "objective/pair_losses.py": (*_LOSSES, "tests/objective/test_objective.py", "tests/objective/test_structures.py"),
+    "objective/corner_pairs.py": (*_LOSSES, "tests/objective/test_objective.py"),
     "objective/pair_kernels.py": (*_LOSSES, "tests/objective/test_objective.py"),
     "objective/list_losses.py": _LISTS,
     "objective/list_kernels.py": _LISTS,
