@@ -2,9 +2,10 @@
 
 from dataclasses import fields
 
+import numpy as np
 import pytest
 
-from linrank import AdditiveRanker, BestLinear, LinearModel, LinrankError, make_ranking
+from linrank import AdditiveRanker, BestLinear, LinearModel, LinrankError, RankingDataset, make_ranking
 from linrank.cli.settings_given import setting_given
 from linrank.reading.write_svmlight import write_svmlight
 
@@ -41,6 +42,21 @@ def test_what_best_tries_can_be_said_on_a_command_line(run, folder):
     assert code == 0, err
     assert "curves 100, queries, l2" in out + err
     assert LinearModel.load(folder / "m.json").parameters["C"] in (0.1, 1.0)
+
+
+def test_features_that_best_leaves_as_they_are_are_said_to_be_so(run, folder):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(600, 150)) / np.arange(1, 151)
+    utility = features @ rng.normal(size=150) + 0.3 * rng.normal(size=600)
+    made = RankingDataset.from_arrays(features, np.digitize(utility, [0.5, 1.5, 2.5]), group=[15] * 40)
+    write_svmlight(folder / "train.txt", made)
+    lists = ["transforms=none", "weightings=pairs", "penalties=l2", "losses=squared_hinge", "cv=3"]
+    words = [word for each in lists for word in ("--set", each)]
+    code, out, err = run("train", "train.txt", "m.json", "--best", "--quiet", *words)
+    assert code == 0, err
+    assert "scaling       none (what best does with the features is its own)" in out
+    assert "chosen        none, pairs, l2" in out
+    assert LinearModel.load(folder / "m.json").scaling is None
 
 
 @pytest.fixture

@@ -248,7 +248,7 @@ def _recipes_tried(tried: Any) -> Iterator[tuple[str, str]]:
             C, mean, gain, error = numbers
             yield (
                 "tried",
-                f"{recipe_in_words(known)}, C = {C:.4g}: {mean:.4f}, {gain:+.4f} ± {error:.4f} beside plain RankSVM",
+                f"{recipe_in_words(known)}, C = {C:.4g}: {mean:.4f}, {gain:+.4f} ± {error:.4f} beside the first",
             )
 
 

@@ -128,8 +128,9 @@ def _train(arguments: Namespace, out: Path, cluster: DaskExecutor | None, show: 
     if cluster is not None:
         ranker.set_params(executor=cluster)
     seconds, interrupted = _fit(ranker, train_scaled, watched)
-    said = f"{ranker.to_model().scaling.kind} ({choice.why})" if ranker.shapes_features else str(choice)
-    summary = training_summary(ranker, train, said, seconds, reading)
+    if ranker.shapes_features:
+        choice = replace(choice, scaling=ranker.to_model().scaling)
+    summary = training_summary(ranker, train, str(choice), seconds, reading)
     summary |= said_of_data(train, cluster) if is_left_on_disk(arguments) else {}
     summary |= {} if (wanted := said_of(arguments)) is None else {"weights": wanted}
     model = to_model(ranker, train, scaling, summary, fingerprint())
@@ -239,7 +240,7 @@ def chosen_in_words(model: LinearModel, summary: dict[str, Any]) -> Iterator[str
     measure = model.parameters.get("measure", "")
     of = counted(len(summary["tried"]), "recipe")
     yield f"  chosen        {recipe_in_words(chosen)}, C = {chosen['C']:.4g}, of {of}"
-    gain = f"{chosen['gain']:+.4f} ± {chosen['standard_error_of_gain']:.4f} beside plain RankSVM"
+    gain = f"{chosen['gain']:+.4f} ± {chosen['standard_error_of_gain']:.4f} beside RankSVM on standardised features"
     yield f"  held out      {measure} {chosen['mean']:.4f} over this C and those next to it, {gain}"
     if "expected" in summary:
         yield f"  expected      {measure} {summary['expected']:.4f} of new queries: for each fold the others chose"

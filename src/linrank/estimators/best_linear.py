@@ -13,7 +13,7 @@ import numpy as np
 
 from linrank.arrays import Offsets, Vector
 from linrank.dataset.ranking_dataset import RankingDataset
-from linrank.dataset.scaling import choose_scaling, scaled
+from linrank.dataset.scaling import choose_scaling, column_deviations, scaled
 from linrank.dataset.summary import count_pairs
 from linrank.errors import LinrankError
 from linrank.estimators.additive_ranker import AdditiveRanker
@@ -54,9 +54,9 @@ class BestLinear(LinearRanker):
     """The best that a linear ranker can do here: transform, loss, weighting, penalty and C chosen on held-out queries.
 
     Minimises what `RankSVM` does, with the settings that the data asks for. Every transform is tried with every
-    weighting and loss, and the best of these with every penalty, each over a path of C with warm starts. Plain RankSVM
-    on standardised features is tried first and kept unless another is better by more than one standard error of the
-    differences, query by query. RankSVM on features as they are, where their units allow it, is among the others.
+    weighting and loss, and the best of these with every penalty, each over a path of C with warm starts. Plain RankSVM,
+    on standardised features or, where units allow it, on features as they are, is kept unless another is better by
+    more than one standard error of the differences, query by query.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ class BestLinear(LinearRanker):
         RankSVM's, and that of `XENDCG`, which is of whole lists and has no weighting.
     Cs : sequence of float
         To choose from, as `RankSVM` counts them. Unless given, 2^-12, 2^-10 ... 2^6 for losses that count once a query,
-        and for pairs those divided by the mean number of pairs of a query.
+        and for pairs those divided by the mean number of pairs of a query; for features as they are, divided by their
+        mean square deviation.
     cv : int
         Folds of whole queries that choose, where `fit` is given no `eval_set`.
     measure : str
@@ -235,10 +236,16 @@ class BestLinear(LinearRanker):
             return lambda recipe: given  # noqa: ARG005
         n_pairs = count_pairs(dataset)
         a_query = float(n_pairs.sum()) / max(1, int(np.count_nonzero(n_pairs)))
-        # By a power of two, so that values of C are.
-        unit = float(2.0 ** round(math.log2(max(1.0, a_query))))
+        # By powers of two, so that values of C are.
+        pairs_of_query, size = _power_of_two(max(1.0, a_query)), _power_of_two(_mean_square(dataset))
         strengths = np.array(STRENGTHS)
-        return lambda recipe: strengths / unit if recipe.counts_pairs else strengths
+
+        def of_recipe(recipe: Recipe) -> Vector:
+            # Whatever all features are multiplied by, those as they are have the weights for it.
+            of_size = strengths / size if recipe.transform == "none" else strengths
+            return of_size / pairs_of_query if recipe.counts_pairs else of_size
+
+        return of_recipe
 
     def _parts(self, dataset: RankingDataset, validation: list[RankingDataset]) -> list[Part]:
         """What is trained on and what is held out: nothing where there is one query only."""
@@ -286,7 +293,7 @@ class BestLinear(LinearRanker):
         return bool((~np.isnan(self.tried_[0].measures[0])).any())
 
     def _told(self, recipe: Recipe, path: Path) -> None:
-        """Keep what a recipe came to, beside plain RankSVM, and tell of it."""
+        """Keep what a recipe came to, beside the first, and tell of it."""
         Cs, (measures, n_features) = path.Cs, path.whole()
         means = near_means(Cs, measures)
         means = means[:, ~np.isnan(means[0])]
@@ -353,6 +360,19 @@ class BestLinear(LinearRanker):
 def _is_comparable(dataset: RankingDataset) -> bool:
     """Whether features can be learnt from as they are, and their units are not far apart."""
     return dataset.is_trainable and choose_scaling("auto", dataset).scaling is None
+
+
+def _mean_square(dataset: RankingDataset) -> float:
+    """Of the standard deviations of the features that vary: 1 where they are standardised."""
+    if not dataset.is_trainable:
+        return 1.0
+    deviations = column_deviations(dataset)
+    return float(np.mean(np.square(deviations[deviations > 0.0]))) if deviations.any() else 1.0
+
+
+def _power_of_two(number: float) -> float:
+    """The nearest by ratio."""
+    return float(2.0 ** round(math.log2(number)))
 
 
 def _edge(chosen: TriedRecipe) -> str | None:

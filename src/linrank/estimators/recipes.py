@@ -55,8 +55,9 @@ class Recipe:
         return f"{self.transform}{smoothed}, {what}, {self.penalty}"
 
 
-# What all others must beat: of those that everybody would try first, the one that does not go by the features' units.
+# What everybody would try first, and all others must beat; gains are beside the first, which does not go by units.
 PLAIN = Recipe("standard")
+_PLAIN_ONES = (PLAIN, Recipe("none"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class TriedRecipe:
     mean : float
         Of the measure over held-out queries, and over this C and those next to it.
     gain, error : float
-        The mean of the differences from plain RankSVM over the same queries, and its standard error.
+        The mean of the differences from RankSVM on standardised features over the same queries, and its standard error.
     seconds : float
     Cs : ndarray of shape (n_Cs,)
     measures : ndarray of shape (n_Cs, n_queries)
@@ -103,7 +104,7 @@ class TriedRecipe:
         }
 
     def __str__(self) -> str:
-        gain = f"{self.gain:+.4f} ± {self.error:.4f}" if self.recipe != PLAIN else "what others must beat"
+        gain = f"{self.gain:+.4f} ± {self.error:.4f}" if self.recipe != PLAIN else "what gains are beside"
         return f"{self.recipe!s:<26} C {self.C:<10.4g} {self.mean:.4f}  {gain}  {self.seconds:.1f} s"
 
 
@@ -130,7 +131,8 @@ def best_of(Cs: Vector, values: NDArray[np.float64]) -> int:
 def chosen_among(tried: Sequence[TriedRecipe], queries: Any = slice(None)) -> tuple[int, int, str | None]:
     """The recipe and the C that some held-out queries choose, by place, and why that is not the largest mean, if so.
 
-    Plain RankSVM, which is the first, is kept where it is within one standard error of the largest.
+    Plain RankSVM, on standardised features or on these as they are, is kept where the better of both is within one
+    standard error of the largest.
     """
     found = []
     for one in tried:
@@ -138,13 +140,18 @@ def chosen_among(tried: Sequence[TriedRecipe], queries: Any = slice(None)) -> tu
         values = values[:, ~np.isnan(values[0])]
         place = best_of(one.Cs, values)
         found.append((place, values[place]))
-    best = max(range(len(found)), key=lambda number: math.fsum(found[number][1]))
-    plain, values = found[0][1], found[best][1]
-    if best == 0 or (len(values) and not within_one_standard_error(plain, values)):
+
+    def total(number: int) -> float:
+        return math.fsum(found[number][1])
+
+    best = max(range(len(found)), key=total)
+    plain = max((number for number, one in enumerate(tried) if one.recipe in _PLAIN_ONES), key=total)
+    values, of_plain = found[best][1], found[plain][1]
+    if best == plain or (len(values) and not within_one_standard_error(of_plain, values)):
         return best, found[best][0], None
-    gain, error = mean_and_error(values - plain)
+    gain, error = mean_and_error(values - of_plain)
     why = f"plain RankSVM is kept: {tried[best].recipe} is better by {gain:.4f}, within one standard error of it"
-    return 0, found[0][0], f"{why} ({error:.4f})"
+    return plain, found[plain][0], f"{why} ({error:.4f})"
 
 
 def mean_and_error(values: Vector) -> tuple[float, float]:
