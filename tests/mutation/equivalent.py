@@ -117,4 +117,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "discounts: Vector = 1.0 / np.log2(2.0 + np.arange(n_ranks))",
         "1.0  ->  2.0",
     ): "discounts are only used divided by the sum of their query's, in which the factor is too",
+    (
+        "objective/corner_pairs.py",
+        "opposite = np.mod(turned + 0.5 * around, around)",
+        "0.5  ->  1.5",
+    ): "a whole turn further is the same place",
 }
