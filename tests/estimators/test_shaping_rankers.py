@@ -91,7 +91,7 @@ def test_the_command_line_asks_validation_whether_data_is_loaded_or_not(logarith
     for name, part in zip(("train", "vali"), logarithmic, strict=True):
         save_dataset(part, f"{name}.linrank")
     weights = []
-    for memory in ([], ["--memory", "1GB"]):
+    for memory in ([], ["--memory", "8GB"]):
         words = ["train", "train.linrank", "m.json", "-C", "0.001", "--transform", "auto", "--validate", "vali.linrank"]
         assert main([*words, *memory]) == 0
         assert "so signed-log was taken" in re.sub(r"\s+", " ", capsys.readouterr().out)

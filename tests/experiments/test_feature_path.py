@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from linrank import LinrankError, RankingDataset, RankSVM, feature_path, make_ranking, save_dataset, scan
-from linrank.dataset import repeats, stored_dataset, trainable
+from linrank.dataset import ranking_dataset, repeats, stored_dataset
 from linrank.dataset.query_blocks import cut_into_blocks
 from linrank.experiments.feature_path import stability
 from linrank.measures import parse_measure
@@ -33,8 +33,8 @@ def test_the_path_goes_from_nothing_to_many_features():
 
 def test_the_numbers_are_looked_at_once(monkeypatch):
     looks = []
-    plain = trainable.training_fault
-    monkeypatch.setattr(trainable, "training_fault", lambda dataset: looks.append(dataset) or plain(dataset))
+    plain = ranking_dataset.training_fault
+    monkeypatch.setattr(ranking_dataset, "training_fault", lambda dataset: looks.append(dataset) or plain(dataset))
     # Complete data has no values to look for, and no two columns here are near enough to compare.
     monkeypatch.setattr(repeats, "_without_nan", None)
     feature_path(RankingDataset.from_arrays(**ARRAYS), n_steps=3, scaling="none")
