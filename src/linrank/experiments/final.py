@@ -122,7 +122,7 @@ def settings_of_folder(results: Results, method: str) -> Iterator[None]:
             raise
         raise LinrankError(
             f"{results.folder}: {method!r} cannot be trained with its settings ({error!r}). Run the comparison again."
-        ) from None
+        ) from error
 
 
 def unfitted(results: Results, method: str, settings: Mapping[str, Any]) -> Any:
