@@ -106,7 +106,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(made, tmp_path, monkeypatch, ca
 
 def test_a_disk_that_is_full_for_staged_writes_is_said_of_the_output(made, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    command = ["convert", f"{made}/data.txt", "out.linrank", "--memory", "1GB"]
+    command = ["convert", f"{made}/data.txt", "out.linrank", "--memory", "8GB"]
     with little_room():
         assert main(command) == 1
     err = capsys.readouterr().err
@@ -118,7 +118,7 @@ LONG = ["a" * 241, "é" * 127, "a" * 255, "€" * 85]
 
 
 @pytest.mark.parametrize("name", LONG)
-@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]])
+@pytest.mark.parametrize("memory", [[], ["--memory", "8GB"]])
 def test_every_name_that_a_file_may_have_is_written(made, tmp_path, name, memory):
     out = tmp_path / f"{name.encode()[: 255 - len('.linrank')].decode(errors='ignore')}.linrank"
     assert main(["convert", str(made / "data.txt"), str(out), *memory]) == 0

@@ -193,8 +193,8 @@ def read_costs(file: str, names: Sequence[str]) -> list[float]:
         if words[0] in costs:
             raise DataFormatError(file, number, f"{words[0]!r} is there twice. Keep one line a feature.")
         cost = finite_from_text(words[1])
-        if cost is None or cost <= 0.0:
-            raise DataFormatError(file, number, f"{words[1][:40]!r} is no positive number; a cost is one, such as 1.5.")
+        if cost is None:
+            raise DataFormatError(file, number, f"{words[1][:40]!r} is not a number; a cost is one, such as 1.5.")
         if remedy := fault_of_size(cost):
             raise DataFormatError(file, number, f"a cost of {cost:g}; {remedy}")
         costs[words[0]] = cost

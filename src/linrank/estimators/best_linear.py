@@ -47,6 +47,8 @@ from linrank.model import LinearModel
 
 # Of the trainings that choose: what is chosen is trained as RankSVM is.
 _TOLERANCE = 1e-4
+# Deviations of features from which values of C are found.
+_SIZES = (1e-30, 1e30)
 
 
 @with_settings
@@ -367,7 +369,9 @@ def _mean_square(dataset: RankingDataset) -> float:
     if not dataset.is_trainable:
         return 1.0
     deviations = column_deviations(dataset)
-    return float(np.mean(np.square(deviations[deviations > 0.0]))) if deviations.any() else 1.0
+    # Beyond, a C would be that nothing can be computed with.
+    varying = np.clip(deviations[deviations > 0.0], *_SIZES)
+    return float(np.mean(np.square(varying))) if len(varying) else 1.0
 
 
 def _power_of_two(number: float) -> float:
