@@ -122,4 +122,14 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "opposite = np.mod(turned + 0.5 * around, around)",
         "0.5  ->  1.5",
     ): "a whole turn further is the same place",
+    (
+        "objective/pair_losses.py",
+        "return max(0.0, value) if least - slack <= value <= hinge + slack else min(max(value, least), hinge)",
+        "hinge + slack  ->  hinge - slack",
+    ): "a value that near to the bound is moved to it at most, which is within its rounding",
+    (
+        "objective/pair_losses.py",
+        "np.empty((block.most_levels + 1, matrix.shape[1])), products,",
+        "1  ->  2",
+    ): "a row of room that is not used",
 }
