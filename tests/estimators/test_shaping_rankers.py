@@ -99,6 +99,15 @@ def test_the_command_line_asks_validation_whether_data_is_loaded_or_not(logarith
     assert weights[0] == weights[1]
 
 
+def test_labels_that_nobody_can_train_on_are_said_where_auto_asks_validation(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_dataset(replace(data, labels=np.where(np.arange(600) == 2, 1e31, data.labels)), "train.linrank")
+    save_dataset(data, "vali.linrank")
+    words = ["train", "train.linrank", "m.json", "--transform", "auto", "--validate", "vali.linrank"]
+    assert main(words) == 1
+    assert "the label in row 2 is 1e+31" in re.sub(r"\s+", " ", capsys.readouterr().err)
+
+
 def test_one_query_with_more_documents_than_are_tried_is_tried_whole(data, monkeypatch):
     monkeypatch.setattr(auto_transform, "_MOST_DOCUMENTS", 10)
     one = RankingDataset.from_arrays(data.features, data.labels, group=[data.n_documents])

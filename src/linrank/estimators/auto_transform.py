@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linrank.dataset.features import as_features
 from linrank.dataset.queries import draws_of
 from linrank.dataset.ranking_dataset import RankingDataset
 from linrank.dataset.scaling import ScalingChoice, one_after_the_other, scaled
+from linrank.dataset.trainable import fault_of_rows
 from linrank.dataset.transform_choice import choose_transform
 from linrank.executors.pieces import Piece, Pieces, through
 from linrank.measures import parse_measure
@@ -43,6 +45,9 @@ def choose_on_validation(
     measured = {name: _measured(name, scaling_of(name), part, validation, measure) for name in _TRIED}
     # Of features as they are, numbers may be too large to learn from.
     values = {name: found for name, found in measured.items() if found is not None}
+    if not values:
+        # Who trains on it says what is wrong.
+        return suggested
     kind = "none" if suggested.scaling is None else suggested.scaling.kind
     first = best = kind if kind in values else next(iter(values))
     for name, found in values.items():
@@ -89,7 +94,7 @@ def _measured(
 
     chosen = choose_transform(transform, scaling, dataset).scaling
     seen, watched = scaled(dataset, chosen), scaled(validation, chosen)
-    if not (seen.is_trainable and watched.is_trainable):
+    if not seen.is_trainable or fault_of_rows(as_features(watched.features), watched.feature_names):
         return None
     found = []
     # Per document rather than per pair, of which there may be any number.
